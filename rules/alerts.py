@@ -1,0 +1,59 @@
+"""An alert as data: what happened, for which scope, with the numbers behind it. Senders turn it into words."""
+
+from __future__ import annotations
+
+import hashlib
+from enum import StrEnum
+
+from msgspec import Struct
+
+from rules.calendar import Day
+from rules.facts import Scope
+from rules.moment import Millis
+
+
+class Severity(StrEnum):
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+class Kind(StrEnum):
+    """What an alert is about. Label values of a metric: the list is closed."""
+
+    THRESHOLD = "threshold"  # used reached a share of the limit
+    RULE = "rule"  # a rule with `alert:` began to decide
+    LAG_BOUND_BROKEN = "lag_bound_broken"
+    UNEXPLAINED = "unexplained"  # the pool fell without metered usage
+    UNSEEN_ARRIVAL = "unseen_arrival"
+    RETURN_OVERDUE = "return_overdue"
+    USAGE_WITHOUT_READINGS = "usage_without_readings"
+    READINGS_WITHOUT_USAGE = "readings_without_usage"
+    FOREIGN_WRITE = "foreign_write"
+    CALIBRATION_CONFLICT = "calibration_conflict"
+
+
+class Alert(Struct, frozen=True, kw_only=True):
+    """`id` is the same for every delivery of one occurrence, so a receiver can tell a repeat."""
+
+    id: str
+    kind: Kind
+    severity: Severity
+    scope: Scope
+    at: Millis
+    window: Day
+    threshold: float | None = None  # of THRESHOLD: the share reached
+    grant: int = 0  # opens a new round within a window: a return, top-up or new quota
+    used: int | None = None
+    limit: int | None = None
+    pool_low: int | None = None
+    pool_high: int | None = None
+    charged_high: int | None = None
+    rule: str = ""
+    reason: str = ""
+    details: dict[str, str] = {}
+
+
+def alert_id(scope: Scope, window: Day, what: str, grant: int) -> str:
+    """SHA-256 over what makes an occurrence unique; `what` is the threshold or the kind."""
+    return hashlib.sha256(f"{scope}|{window}|{what}|{grant}".encode()).hexdigest()

@@ -1,0 +1,94 @@
+"""What travels on the internal `facts` topic, keyed so that compaction keeps every partial.
+
+A partial is an absolute sum, never an increment: the higher (incarnation, offset) of a source partition wins, the total is the sum over
+partitions. That is a G-counter, so replays, restarts, re-cut batches and zombies cannot change it.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from rules.calendar import Day
+from rules.moment import Millis
+from rules.records import Calibration, Control, Reading
+
+Scope = str
+"""`model:<name>`, `tenant:<name>`, `user:<tenant>/<name>`, `ip:<net>` or `global`."""
+
+
+class Sums(Struct, array_like=True):
+    """Whole-number sums over the distinct usage events of one (source partition, scope, day)."""
+
+    tokens: int = 0  # what counts against a pool; a cache hit adds none
+    requests: int = 0
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+    cache_hits: int = 0
+    failed: int = 0
+    estimated: int = 0
+    guarded: int = 0  # the part of `tokens` that came from gateways declared `guard: true`
+
+
+class Partial(Struct, tag="partial", tag_field="type"):
+    """The sums of one source partition for a scope and day, up to and including `offset`."""
+
+    scope: Scope
+    partition: int
+    day: Day
+    incarnation: int
+    offset: int
+    sums: Sums
+    seeds: dict[str, int] = {}  # key hash -> smallest `today - tokens` seen: what a gateway had counted before metering began
+
+    @property
+    def key(self) -> str:
+        return f"{self.scope}|{self.partition}|{self.day}"
+
+
+class Minutes(Struct, tag="minutes", tag_field="type"):
+    """Tokens of a model by minute in one hour of the epoch (`hour * 3_600_000` ms is its start), up to and including `offset`."""
+
+    scope: Scope
+    partition: int
+    hour: int
+    incarnation: int
+    offset: int
+    tokens: list[int]  # 60 sums
+
+    @property
+    def key(self) -> str:
+        return f"minutes|{self.scope}|{self.partition}|{self.hour}"
+
+
+class Watermark(Struct, tag="watermark", tag_field="type"):
+    """A source partition has been read up to `position`, and everything before the instant `at` has arrived.
+
+    `since`: usage of this partition is complete from there on (a gap moves it forward). None of the three goes back.
+    """
+
+    source: str  # usage, balances, controls
+    partition: int
+    incarnation: int
+    position: int
+    at: Millis
+    since: Millis
+
+    @property
+    def key(self) -> str:
+        return f"watermark|{self.source}|{self.partition}"
+
+
+class Heard(Struct, tag="heard", tag_field="type"):
+    """A reading, calibration or control, with the place in Kafka (or a file) where it stood."""
+
+    scope: Scope
+    record: Reading | Calibration | Control
+    origin: str  # topic/partition/offset
+
+    @property
+    def key(self) -> str:
+        return f"heard|{self.scope}|{self.record.id}"
+
+
+Fact = Partial | Minutes | Watermark | Heard

@@ -1,0 +1,115 @@
+"""What the operator wants, already checked. `policy_check.py` turns a parsed file into this; without a file these defaults hold."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rules.calendar import Calendar
+from rules.moment import HOUR, MINUTE, SECOND, Millis
+
+
+class Mode(StrEnum):
+    """Whether decisions bind gateways."""
+
+    ENFORCE = "enforce"
+    OBSERVE = "observe"  # decide, show and alert, but every key says allow
+
+
+class Unknown(StrEnum):
+    """What holds for a model whose pool is unknown."""
+
+    CLOSE = "close"  # refuse: nothing is charged
+    HOLD = "hold"  # the last known limit stays; where there is none, refuse
+
+
+class ModelTerms(Struct, frozen=True, kw_only=True):
+    """How one model's limit is made. Tokens are whole numbers."""
+
+    daily_cap: int = 2_000_000  # beyond it nothing is returned the next day
+    small_buffer: int = 10_000
+    formula: str = "interval"
+    max_lag: Millis = 30 * MINUTE  # D: settlement lag + longest call + clock differences + the reading's own duration
+    lag_ceiling: Millis = 6 * HOUR  # D_max: how far D may be learned upwards
+    stale_after: Millis = 2 * HOUR  # a reading older than this no longer carries the low end
+    unknown: Unknown = Unknown.CLOSE
+    first_grant: int = 2_000_000
+
+
+class Channel(Struct, frozen=True, kw_only=True):
+    """Where alerts go. `url` and `secret` are the resolved secrets: never print this record."""
+
+    name: str
+    kind: str  # feishu, webhook
+    url: str
+    secret: str = ""
+    schema: str = "2.0"  # of a Feishu card
+
+    def __repr__(self) -> str:
+        return f"Channel({self.name!r}, kind={self.kind!r})"
+
+
+class Gateway(Struct, frozen=True, kw_only=True):
+    """How one gateway tells of its usage, and whether it counts its own admissions."""
+
+    name: str
+    usage: str = "events"  # events, log, daily_usage
+    guard: bool = False
+    daily_usage: str = "gateway"  # who writes the daily_usage keys: gateway or engine
+
+
+class Alerting(Struct, frozen=True, kw_only=True):
+    """Which shares of a limit are announced, where and in which language."""
+
+    thresholds: tuple[float, ...] = (0.8, 1.0)
+    send: tuple[str, ...] = ()
+    language: str = "zh"
+
+
+class RuleSpec(Struct, frozen=True, kw_only=True):
+    """One rule as data: in `scope`, when the CEL condition `when` holds, `action` applies and `says` tells a person."""
+
+    name: str
+    scope: str  # model, tenant, user, ip, global
+    when: str
+    action: str
+    says: str
+    alert: str | None = None  # severity
+    priority: int = 0
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """Everything the operator decides, with defaults that need no file."""
+
+    timezone: str = "Asia/Shanghai"
+    day_starts: str = "00:00"
+    mode: Mode = Mode.ENFORCE
+    default: ModelTerms = ModelTerms()
+    models: dict[str, ModelTerms] = {}
+    aliases: dict[str, str] = {}
+    alerts: Alerting = Alerting()
+    channels: dict[str, Channel] = {}
+    gateways: dict[str, Gateway] = {}
+    rules: tuple[RuleSpec, ...] = ()
+    lateness: Millis = 5 * SECOND  # how long a record may be under way
+    close_after_days: int = 3  # events for days closed longer ago are refused as too late
+    gate_buffer: int = 50_000  # a v6 gate's own SMALL_BUFFER, added back in its keys
+    hash: str = "defaults"
+
+    def terms(self, model: str) -> ModelTerms:
+        """The terms of a canonical model name."""
+        return self.models.get(model, self.default)
+
+    def canonical(self, name: str) -> str:
+        """The one name that all spellings of a model share."""
+        return self.aliases.get(name, name)
+
+    def calendar(self) -> Calendar:
+        """The accounting days of this policy."""
+        return Calendar(self.timezone, self.day_starts)
+
+    def observing(self) -> Policy:
+        """The same policy, not binding."""
+        return replace(self, mode=Mode.OBSERVE)

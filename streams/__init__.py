@@ -1,0 +1,1 @@
+"""The shell of blastdoor: Kafka, Redis, HTTP. Start reading at pipeline.py."""

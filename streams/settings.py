@@ -1,0 +1,37 @@
+"""The only module that reads the environment. Command-line options of the same meaning win over it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Self
+
+DEFAULT_HTTP = "127.0.0.1:6066"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where the parts are. `prefix` names topics and keys; event mode adds `-event` so that recordings never mix with live data."""
+
+    kafka: str = "127.0.0.1:9092"
+    redis: str = "redis://127.0.0.1:6379/0"
+    policy: str | None = None
+    http: str = DEFAULT_HTTP
+    prefix: str = "blastdoor"
+    event_clock: bool = False
+
+    @classmethod
+    def from_environment(cls, **options: str | None) -> Self:
+        """Settings from `BLASTDOOR_*`; `options` that are not None win."""
+        names = {"kafka": "BLASTDOOR_KAFKA", "redis": "BLASTDOOR_REDIS", "policy": "BLASTDOOR_POLICY", "http": "BLASTDOOR_HTTP", "prefix": "BLASTDOOR_PREFIX"}
+        found = {name: os.environ[variable] for name, variable in names.items() if variable in os.environ}
+        return cls(**(found | {name: value for name, value in options.items() if value is not None}))
+
+    def on_event_clock(self) -> Self:
+        """The same settings for recordings: their own topics and keys."""
+        return replace(self, prefix=f"{self.prefix}-event", event_clock=True)
+
+    @property
+    def legacy_prefix(self) -> str:
+        """Empty in production: the keys gateways know. In event mode the keys of recordings are kept apart."""
+        return f"{self.prefix}:" if self.event_clock else ""
