@@ -18,7 +18,8 @@ from rules.simulation.kinds import Kind
 from rules.simulation.provider import Provider
 from rules.simulation.script import START, Script, draw, metered_since
 
-KNOWING = "all-knowing"
+KNOWING = "all-knowing"  # admits exactly what is really left
+KNOWING_WITH_BUFFER = "all-knowing, with the buffer"
 CALENDAR = Calendar("Asia/Shanghai")
 
 
@@ -36,6 +37,7 @@ class Outcome(Struct, kw_only=True):
     outside: int = 0  # readings with the true pool outside the bounds
     slack: int = 0  # sum over readings of true pool - low end, where there is one
     pools: int = 0  # sum of the day's true pools at these readings
+    share: float = 0.0  # unmetered, as learned
     notices: list[Notice] = []
 
 
@@ -59,6 +61,8 @@ def compare(kind: Kind, days: int, seed: str, formulas: tuple[str, ...], terms: 
 def _gate(formula: str, provider: Provider, terms: ModelTerms, since: Millis, kind: Kind) -> Gate:
     if formula == KNOWING:
         return KnowingGate(provider)
+    if formula == KNOWING_WITH_BUFFER:
+        return KnowingGate(provider, terms.small_buffer)
     if formula == "interval":
         return IntervalGate(terms, CALENDAR, since, kind.skew)
     return FormulaGate(formula, terms)
@@ -90,6 +94,7 @@ class _Table:
     def outcome(self) -> Outcome:
         if isinstance(self._gate, IntervalGate):
             self._out.notices = self._gate.notices
+            self._out.share = self._gate.bounds.share if self._gate.bounds else 0.0
         self._out.charged = self._provider.charged
         return self._out
 
