@@ -79,9 +79,7 @@ def test_the_same_seed_makes_the_same_days() -> None:
 @pytest.fixture(scope="module")
 def outside() -> dict[str, Outcome]:
     """Of every kind outside the assumptions, by name."""
-    return {
-        kind.name: play(draw(kind, DAYS, Random(f"outside-{kind.name}")), "interval", DEFAULT) for kind in OUTSIDE
-    }
+    return {kind.name: play(draw(kind, DAYS, Random(f"outside-{kind.name}")), "interval", DEFAULT) for kind in OUTSIDE}
 
 
 @pytest.mark.parametrize("name", ["stall-3h", "lag-45", "skew"])

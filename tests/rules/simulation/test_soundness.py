@@ -6,6 +6,7 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rules.moment import HOUR, MINUTE
 from rules.policy import ModelTerms
@@ -39,12 +40,10 @@ def kinds(draw_) -> Kind:
 
 def with_lists_where_packages_end(kind: Kind) -> Kind:
     """An end that no list shows is outside the assumptions."""
-    from msgspec.structs import replace
-
     return replace(kind, lists=kind.lists or bool(kind.ends))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(kinds().map(with_lists_where_packages_end), st.integers(0, 1_000_000), st.sampled_from([0, 10_000]))
 def test_inside_the_assumptions_the_ends_hold_and_nothing_is_charged(kind: Kind, seed: int, buffer: int) -> None:
     """At every reading, with or without a buffer."""
