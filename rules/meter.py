@@ -51,7 +51,7 @@ class PartitionMeter:
         self._guards = frozenset(name for name, gateway in policy.gateways.items() if gateway.guard)
         self._partials: dict[tuple[str, Day], Partial] = {}
         self._minutes: dict[tuple[str, int], Minutes] = {}
-        self._changed: dict[str, Partial | Minutes] = {}
+        self._changed: dict[int, Partial | Minutes] = {}  # by identity: cheaper than a key for every event
 
     def restore(self, rows: Iterable[Partial | Minutes], clock: MeterClock) -> None:
         """Take up the rows of an earlier life. All of them count as changed: the one before may have died before it told."""
@@ -61,7 +61,7 @@ class PartitionMeter:
                 self._partials[row.scope.removeprefix("model:"), row.day] = row
             else:
                 self._minutes[row.scope.removeprefix("model:"), row.hour] = row
-            self._changed[row.key] = row
+            self._changed[id(row)] = row
 
     def tick(self, now: Millis) -> None:
         """The partition's clock reaches `now`; it never goes back."""
@@ -166,5 +166,5 @@ class PartitionMeter:
         if row.incarnation == self.incarnation and offset <= row.offset:
             return False
         row.incarnation, row.offset = self.incarnation, offset
-        self._changed[row.key] = row
+        self._changed[id(row)] = row
         return True
