@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rules.alerts import Alert
 from rules.announce import Announced, announce
@@ -21,6 +24,7 @@ from rules.pool_state import Bounds, Metered, Notice, PoolState
 from rules.records import Calibration, Reading
 from rules.rulebook import Rulebook, Verdict
 from rules.ruling import Ruling, is_history
+from rules.scope_facts import FactValue
 
 
 class BookRow(Struct, kw_only=True):
@@ -33,6 +37,20 @@ class BookRow(Struct, kw_only=True):
     carried: int = 0
     closed_before: Day = ""
     last: Ruling | None = None  # the newest in the history
+
+
+class Sight(NamedTuple):
+    """What is known of a model at an instant."""
+
+    now: Millis
+    metered: Metered
+    bounds: Bounds
+    notices: list[Notice]
+
+    @property
+    def used(self) -> int:
+        """Tokens used since the day began."""
+        return self.metered.total - self.metered.day_base
 
 
 class ModelBook:
@@ -61,17 +79,25 @@ class ModelBook:
         elif isinstance(record, Calibration):
             self._notices += calibrate(self.row.pool, self._terms, record)
 
-    def rule(self, now: Millis, marks: Marks, rulebook: Rulebook) -> tuple[Ruling, list[Alert]]:
-        """What holds at `now`, and what people should hear of."""
+    def look(self, now: Millis, marks: Marks) -> Sight:
+        """Work out what is known of the pool at `now`."""
         self.row.born = self.row.born or now
         metered = self._metered(now, marks)
         bounds, notices = infer(self.row.pool, self._terms, metered, now)
-        limit = effective_limit(self._terms, bounds, metered)
-        verdict = rulebook.decide("model", self._facts(metered, bounds, limit, now))
-        ruling = self._ruling(now, metered, bounds, limit, verdict)
-        told, self._notices = [*self._notices, *notices], []
+        return Sight(now, metered, bounds, notices)
+
+    def rule(self, sight: Sight, rulebook: Rulebook, formula: str | None = None) -> Ruling:
+        """What holds then. `formula` in place of the policy's own is for comparison."""
+        terms = self._terms if formula is None else replace(self._terms, formula=formula)
+        limit = effective_limit(terms, sight.bounds, sight.metered)
+        verdict = rulebook.decide("model", self._facts(sight, limit))
+        return self._ruling(sight, terms, limit, verdict)
+
+    def announce(self, ruling: Ruling, sight: Sight) -> list[Alert]:
+        """What people should hear of a ruling and of what was noticed on the way to it, once."""
+        told, self._notices = [*self._notices, *sight.notices], []
         alerts, self.row.announced = announce(ruling, told, self.row.announced, self._policy.alerts)
-        return ruling, alerts
+        return alerts
 
     def enter(self, ruling: Ruling) -> bool:
         """Enter the ruling into the history if it belongs there; says whether it does."""
@@ -112,46 +138,47 @@ class ModelBook:
             yesterday=counter.tokens(yesterday) if whole else None,
         )
 
-    def _facts(self, metered: Metered, bounds: Bounds, limit: Limit, now: Millis) -> dict[str, str | int | float | bool | None]:
-        base = metered.day_base
+    def _facts(self, sight: Sight, limit: Limit) -> dict[str, FactValue]:
+        metered, bounds = sight.metered, sight.bounds
         return model_facts(
             model=self.model,
             day=metered.day,
-            used=metered.total - base,
+            used=sight.used,
             limit=limit.tokens,
             wall=limit.wall,
-            pool_low=None if bounds.pool_low is None else bounds.pool_low - base,
-            pool_high=None if bounds.pool_high is None else bounds.pool_high - base,
+            pool_low=None if bounds.pool_low is None else bounds.pool_low - metered.day_base,
+            pool_high=None if bounds.pool_high is None else bounds.pool_high - metered.day_base,
             charged_low=bounds.charged_low,
             charged_high=bounds.charged_high,
             complete=bounds.complete,
             lag_seconds=bounds.lag_seconds,
             lag_bound_seconds=bounds.lag_bound / 1000,
             stale=bounds.stale,
-            reading_age_seconds=None if bounds.reading_at is None else max(0, now - bounds.reading_at) / 1000,
+            reading_age_seconds=None if bounds.reading_at is None else max(0, sight.now - bounds.reading_at) / 1000,
             unknown_mode=self._terms.unknown.value,
         )
 
-    def _ruling(self, now: Millis, metered: Metered, bounds: Bounds, limit: Limit, verdict: Verdict) -> Ruling:
+    def _ruling(self, sight: Sight, terms: ModelTerms, limit: Limit, verdict: Verdict) -> Ruling:
+        day = sight.metered.day
         observing = self._policy.mode is Mode.OBSERVE
         return Ruling(
             scope=self.scope,
-            at=now,
-            day=metered.day,
-            until=self._calendar.end(metered.day),
+            at=sight.now,
+            day=day,
+            until=self._calendar.end(day),
             action="allow" if observing else verdict.action,
             rule=verdict.rule,
             reason=f"observed only, would be {verdict.action}: {verdict.reason}" if observing else verdict.reason,
             severity=verdict.severity,
-            formula=self._terms.formula,
+            formula=terms.formula,
             policy=self._policy.hash,
             wall=limit.wall,
             limit=limit.tokens,
-            used=metered.total - metered.day_base,
-            base=metered.day_base,
+            used=sight.used,
+            base=sight.metered.day_base,
             counter=str(self.row.born),
-            guarded=self._guarded(metered.day),
-            bounds=bounds,
+            guarded=self._guarded(day),
+            bounds=sight.bounds,
         )
 
     def _guarded(self, day: Day) -> dict[Day, int]:

@@ -73,6 +73,10 @@ class Judge:
         self._touched.clear()
         return [outcome for scope in scopes if (outcome := self._rule(self._book(scope), now))]
 
+    def current(self) -> list[Outcome]:
+        """The rulings in force, as they were."""
+        return [Outcome(self._current[scope], [], history=False) for scope in sorted(self._current)]
+
     def take_rows(self) -> dict[str, Any]:
         """The rows changed since the last call; None for a row that may go."""
         rows = {key: value if value is None else msgspec.to_builtins(value) for key, value in self._rows.items()}
@@ -95,7 +99,9 @@ class Judge:
         return book
 
     def _rule(self, book: ModelBook, now: Millis) -> Outcome | None:
-        ruling, alerts = book.rule(now, self.marks, self._rulebook)
+        sight = book.look(now, self.marks)
+        ruling = book.rule(sight, self._rulebook)
+        alerts = book.announce(ruling, sight)
         self._rows.update(dict.fromkeys(book.tidy(now)))
         before, self._current[book.scope] = self._current.get(book.scope), ruling
         news = bool(alerts) or changed(before, ruling)
