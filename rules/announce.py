@@ -14,7 +14,12 @@ from rules.thresholds import Raised, Standing, newly_reached, reached
 
 KEPT = 200  # ids remembered; far more than two windows of one scope can raise
 
-GRAVE = frozenset({Kind.LAG_BOUND_BROKEN, Kind.UNEXPLAINED})
+SEVERITIES = {
+    Kind.LAG_BOUND_BROKEN: Severity.CRITICAL,
+    Kind.UNEXPLAINED: Severity.CRITICAL,
+    Kind.ARRIVAL: Severity.INFO,
+    Kind.CALIBRATED: Severity.INFO,
+}
 
 
 class Announced(Struct, frozen=True):
@@ -56,7 +61,7 @@ def _standing(ruling: Ruling) -> Standing:
 
 
 def _noticed(ruling: Ruling, notice: Notice) -> Alert:
-    severity = Severity.CRITICAL if notice.kind in GRAVE else Severity.WARNING
+    severity = SEVERITIES.get(notice.kind, Severity.WARNING)
     numbers = {name: str(value) for name, value in notice.numbers.items()}
     return _alert(ruling, notice.kind, severity, f"{notice.kind}:{notice.at}", notice.reason, numbers)
 

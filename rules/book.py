@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, field
 
 from rules.alerts import Alert
 from rules.announce import Announced, announce
@@ -19,7 +18,8 @@ from rules.minutes import MinuteSheets
 from rules.model_facts import model_facts
 from rules.moment import DAY, HOUR, Millis
 from rules.policy import Mode, ModelTerms, Policy
-from rules.pool import calibrate, infer, observe
+from rules.calibration import calibrate
+from rules.pool import infer, observe
 from rules.pool_state import Bounds, Metered, Notice, PoolState
 from rules.records import Calibration, Reading
 from rules.rulebook import Rulebook, Verdict
@@ -31,8 +31,9 @@ class BookRow(Struct, kw_only=True):
     """What of a book is stored beside its partials and minutes."""
 
     born: Millis = 0  # when the counter began
-    pool: PoolState = PoolState()
-    folded: Folded = Folded()
+    pool: PoolState = field(default_factory=PoolState)
+    calibrations: list[Calibration] = []  # taken in when the book is looked at next
+    folded: Folded = field(default_factory=Folded)
     announced: Announced = Announced()
     carried: int = 0
     closed_before: Day = ""
@@ -65,38 +66,37 @@ class ModelBook:
         self._policy = policy
         self._terms: ModelTerms = policy.terms(self.model)
         self._calendar: Calendar = policy.calendar()
-        self._notices: list[Notice] = []
 
     def merge(self, fact: Partial | Minutes) -> bool:
         """Take metered usage; says whether it was news."""
         return self.counter.merge(fact) if isinstance(fact, Partial) else self.sheets.merge(fact)
 
     def hear(self, heard: Heard) -> None:
-        """Take a reading or a calibration."""
+        """Take a reading or a calibration. Repeats change nothing."""
         record = heard.record
         if isinstance(record, Reading):
-            self._notices += observe(self.row.pool, self._terms, record)
+            observe(self.row.pool, record)
         elif isinstance(record, Calibration):
-            self._notices += calibrate(self.row.pool, self._terms, record)
+            self.row.calibrations.append(record)
 
     def look(self, now: Millis, marks: Marks) -> Sight:
         """Work out what is known of the pool at `now`."""
         self.row.born = self.row.born or now
-        metered = self._metered(now, marks)
-        bounds, notices = infer(self.row.pool, self._terms, metered, now)
+        pool, metered = self.row.pool, self._metered(now, marks)
+        notices = [told for each in self.row.calibrations for told in calibrate(pool, self._terms, metered, each, now)]
+        self.row.calibrations = []
+        bounds, noticed = infer(pool, self._terms, metered, now)
+        notices += noticed
         return Sight(now, metered, bounds, notices)
 
     def rule(self, sight: Sight, rulebook: Rulebook, formula: str | None = None) -> Ruling:
         """What holds then. `formula` in place of the policy's own is for comparison."""
-        terms = self._terms if formula is None else replace(self._terms, formula=formula)
-        limit = effective_limit(terms, sight.bounds, sight.metered)
-        verdict = rulebook.decide("model", self._facts(sight, limit))
-        return self._ruling(sight, terms, limit, verdict)
+        limit = effective_limit(self._terms, sight.bounds, sight.metered, formula)
+        return self._ruling(sight, limit, rulebook.decide("model", self._facts(sight, limit)))
 
     def announce(self, ruling: Ruling, sight: Sight) -> list[Alert]:
         """What people should hear of a ruling and of what was noticed on the way to it, once."""
-        told, self._notices = [*self._notices, *sight.notices], []
-        alerts, self.row.announced = announce(ruling, told, self.row.announced, self._policy.alerts)
+        alerts, self.row.announced = announce(ruling, sight.notices, self.row.announced, self._policy.alerts)
         return alerts
 
     def enter(self, ruling: Ruling) -> bool:
@@ -145,7 +145,7 @@ class ModelBook:
             day=metered.day,
             used=sight.used,
             limit=limit.tokens,
-            wall=limit.wall,
+            wall=limit.wall.value,
             pool_low=None if bounds.pool_low is None else bounds.pool_low - metered.day_base,
             pool_high=None if bounds.pool_high is None else bounds.pool_high - metered.day_base,
             charged_low=bounds.charged_low,
@@ -158,7 +158,7 @@ class ModelBook:
             unknown_mode=self._terms.unknown.value,
         )
 
-    def _ruling(self, sight: Sight, terms: ModelTerms, limit: Limit, verdict: Verdict) -> Ruling:
+    def _ruling(self, sight: Sight, limit: Limit, verdict: Verdict) -> Ruling:
         day = sight.metered.day
         observing = self._policy.mode is Mode.OBSERVE
         return Ruling(
@@ -170,9 +170,9 @@ class ModelBook:
             rule=verdict.rule,
             reason=f"observed only, would be {verdict.action}: {verdict.reason}" if observing else verdict.reason,
             severity=verdict.severity,
-            formula=terms.formula,
+            formula=limit.formula,
             policy=self._policy.hash,
-            wall=limit.wall,
+            wall=limit.wall.value,
             limit=limit.tokens,
             used=sight.used,
             base=sight.metered.day_base,
