@@ -39,6 +39,12 @@ def announce(ruling: Ruling, notices: Iterable[Notice], said: Announced, alertin
     return [*crossed, *fresh.values()], Announced(raised, (*said.ids, *fresh)[-KEPT:])
 
 
+def foreign_write(ruling: Ruling, key: str) -> Alert:
+    """Somebody else writes a key that is ours. It has been overwritten; once a day and key people hear of it."""
+    reason = f"{key} was written by somebody else and has been overwritten: is a gateway's own balance sync still running?"
+    return _alert(ruling, Kind.FOREIGN_WRITE, Severity.WARNING, f"{Kind.FOREIGN_WRITE}:{key}", reason, {"key": key})
+
+
 def _told_by_threshold(ruling: Ruling, alerting: Alerting) -> bool:
     """At the limit the 100 % alert tells it; the rule behind it would tell it twice."""
     return 1.0 in alerting.thresholds and reached(ruling.used, ruling.limit, 1.0)

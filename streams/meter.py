@@ -74,11 +74,11 @@ class Meter:
         self._partitions.pop(partition, None)
 
     async def _read_back(self, window: DuplicateWindow, restored: Restored) -> None:
-        start = max(restored.log.start, restored.position - WINDOW)
-        for record in await restored.log.read(start, restored.position):
-            found = self._intake.read(record.value or b"")
-            if type(found) is Usage:
-                window.seen(found.id, record.offset)
+        async for records in restored.log.before(restored.position, WINDOW):
+            for record in records:
+                found = self._intake.read(record.value or b"")
+                if type(found) is Usage:
+                    window.seen(found.id, record.offset)
 
     def _take(self, metered: Metered, partition: int, record: Record, found: Any) -> None:
         meter = metered.meter

@@ -33,9 +33,8 @@ class Metrics:
         self.flush_seconds = Histogram(
             "blastdoor_flush_seconds", "From the start of a flush to its last acknowledgement.", ["step"], buckets=LATENCY_BUCKETS, registry=to
         )
-        self.decision_seconds = Histogram(
-            "blastdoor_decision_seconds", "From the newest usage event in a decision to the decision.", buckets=LATENCY_BUCKETS, registry=to
-        )
+        self.records = Counter("blastdoor_records", "Records handled.", ["step"], registry=to)
+        self.handling_seconds = Counter("blastdoor_handling_seconds", "Time spent in handling them.", ["step"], registry=to)
         self.ready = Gauge("blastdoor_ready", "1 once all assigned partitions are recovered.", registry=to)
         for outcome in ("counted", "duplicate", "rejected"):
             self.events.labels(outcome=outcome)
@@ -54,7 +53,13 @@ class Metrics:
 
     def _outlets(self) -> None:
         to = self.registry
-        self.redis_writes = Counter("blastdoor_redis_writes", "Writes of decisions to Redis, by outcome.", ["outcome"], registry=to)
+        self.redis_writes = Counter("blastdoor_redis_writes", "Writes to Redis, by outcome.", ["keys", "outcome"], registry=to)
+        self.redis_troubles = Counter("blastdoor_redis_troubles", "Times Redis could not be used, by kind.", ["kind"], registry=to)
+        self.redis_again = Counter("blastdoor_redis_rewrites", "Scopes written though nothing changed, by cause.", ["cause"], registry=to)
+        self.redis_waiting = Gauge("blastdoor_redis_waiting_scopes", "Scopes whose newest decision is not yet in Redis.", registry=to)
+        self.publish_seconds = Histogram(
+            "blastdoor_publish_seconds", "From a decision to its key in Redis.", buckets=LATENCY_BUCKETS, registry=to
+        )
         self.redis_up = Gauge("blastdoor_redis_up", "1 while Redis answers.", registry=to)
         self.foreign_writes = Counter("blastdoor_foreign_writes", "Keys of ours that somebody else wrote.", registry=to)
         self.alerts = Counter("blastdoor_alerts", "Alert deliveries, by channel and outcome.", ["channel", "outcome"], registry=to)
