@@ -25,7 +25,7 @@ MODEL_FACTS: tuple[FactSpec, ...] = (
     flag("complete", "all usage before the newest reading has arrived"),
     decimal("lag_seconds", "how far the provider's books are behind, in seconds", nullable=True),
     decimal("lag_bound_seconds", "the bound D on that lag which is believed now, in seconds"),
-    flag("stale", "the newest reading is older than the policy's stale_after, or there is none"),
+    flag("stale", "the newest reading is older than the policy's stale_after; false before the first"),
     decimal("reading_age_seconds", "age of the newest reading in seconds; null where there is none", nullable=True),
     text("unknown_mode", 'the policy\'s word for unknown or stale: "close" or "hold"', "close", "hold"),
 )

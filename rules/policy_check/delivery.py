@@ -6,6 +6,7 @@ Channels hold references to secrets here (`env:NAME`, `file:PATH`), never the se
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -47,7 +48,7 @@ def _is_local(value: str) -> bool:
 
 def _schema(value: Any) -> str:
     """Unquoted, 2.0 is a number in YAML."""
-    return str(choice(("1.0", "2.0"))(str(value) if not isinstance(value, str) else value))
+    return str(choice(("1.0", "2.0"))(str(value) if isinstance(value, Decimal | float) else value))
 
 
 def _share(value: Any) -> float:

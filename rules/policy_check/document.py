@@ -74,4 +74,4 @@ def _names(channels: object) -> frozenset[str] | None:
     """The names of all channels, also of those with mistakes; None where there is no telling."""
     if channels is None:
         return frozenset()
-    return frozenset(map(str, channels)) if isinstance(channels, Mapping) else None
+    return frozenset(filter(lambda name: isinstance(name, str), channels)) if isinstance(channels, Mapping) else None

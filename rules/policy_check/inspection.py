@@ -40,8 +40,9 @@ class Inspection:
         found, misspelt = {}, set()
         for key, value in raw.items():
             if key not in readers:
-                self.report((*path, str(key)), f"unknown key{meant(str(key), readers)}")
-                misspelt.add(nearest(str(key), sorted(readers)))
+                word = _word(key)
+                self.report((*path, word), f"unknown key{meant(word, readers)}")
+                misspelt.add(nearest(word, sorted(readers)))
             elif (checked := self.value((*path, key), value, readers[key])) is not None:
                 found[key] = checked
         for key in required:
@@ -55,7 +56,7 @@ class Inspection:
             self.report(path, f"must be a mapping from names, found {_kind(raw)}")
             return
         for key, value in raw.items():
-            here = (*path, str(key))
+            here = (*path, _word(key))
             try:
                 checked = read_name(key)
             except BadValueError as mistake:
@@ -70,6 +71,11 @@ class Inspection:
             return
         for number, item in enumerate(raw):
             yield (*path, number), item
+
+
+def _word(key: object) -> str:
+    """A key as text, whatever it is."""
+    return key if isinstance(key, str) else shown(key)
 
 
 def anything(value: Any) -> Any:

@@ -7,12 +7,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from rules.fault import Path, masked
+from rules.formulas import FORMULAS
 from rules.moment import DAY, MINUTE, SECOND
 from rules.policy import ModelTerms, Unknown
 from rules.policy_check.inspection import Inspection
 from rules.policy_check.values import Read, brief, choice, duration, name, tokens
-
-FORMULAS = ("interval", "v2", "v3", "v4", "v5", "v6")
 
 TERMS: dict[str, Read] = {
     "daily_cap": tokens,
@@ -22,7 +21,6 @@ TERMS: dict[str, Read] = {
     "lag_ceiling": duration(MINUTE, 7 * DAY),
     "stale_after": duration(MINUTE, 30 * DAY),
     "unknown": lambda value: Unknown(choice(tuple(Unknown))(value)),
-    "first_grant": tokens,
 }
 
 

@@ -79,6 +79,7 @@ def test_a_number_too_long_to_print(field: str) -> None:
     huge = 10**5000
     wrong = faults({field: {"spend": {"daily": huge}, "alerts": {"thresholds": [huge]}}.get(field, huge)})
     assert "a huge number" in wrong[0].message
+    assert faults({huge: 1, "channels": {huge: {}, "main": {"kind": "feishu", "url": "env:X", "schema": huge}}})
 
 
 @given(st.integers(1, 10**9))
