@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -35,3 +36,8 @@ class Settings:
     def legacy_prefix(self) -> str:
         """Empty in production: the keys gateways know. In event mode the keys of recordings are kept apart."""
         return f"{self.prefix}:" if self.event_clock else ""
+
+
+def environment() -> Mapping[str, str]:
+    """The process's environment as it is now, for what refers to it by name (`env:NAME` in a policy file)."""
+    return dict(os.environ)
