@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -49,6 +50,10 @@ class Channel(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Channel({self.name!r}, kind={self.kind!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """What rich shows; a struct would offer all fields."""
+        return [("name", self.name), ("kind", self.kind)]
 
 
 class Gateway(Struct, frozen=True, kw_only=True):
