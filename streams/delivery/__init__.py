@@ -1,0 +1,1 @@
+"""Delivery: how records, state and positions travel, in one place."""
