@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Protocol
 
@@ -42,6 +43,15 @@ class Observer(Protocol):
     def counted(self, channel: str, outcome: str) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A partition of ours. `touch` asks delivery for a flush."""
+
+    ledger: Ledger
+    incarnation: int
+    touch: Callable[[], None]
+
+
 class Notify:
     """Delivery step over the alerts topic. Rows: `alert|<id>` with the alert and its outcome per channel."""
 
@@ -68,9 +78,7 @@ class Notify:
         self._keep = keep or Keep()
         self._dashboard = dashboard
         self._lanes = {name: Lane(sender, timing, self._reporter(name)) for name, sender in senders.items()}
-        self._ledgers: dict[int, Ledger] = {}
-        self._incarnations: dict[int, int] = {}
-        self._touch: Callable[[int], None] = lambda _: None
+        self._partitions: dict[int, Held] = {}
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Go on with what was under way; whatever is in a restored row is acknowledged."""
@@ -80,53 +88,52 @@ class Notify:
             self._count(NOWHERE, UNREADABLE)
         if unreadable:
             log.error("%d rows of alerts in partition %d cannot be read and are left out", unreadable, partition)
-        self._ledgers[partition] = ledger
-        self._incarnations[partition] = restored.incarnation
-        self._touch = restored.touch
+        self._partitions[partition] = Held(ledger, restored.incarnation, restored.touch)
         for entry in ledger.waiting():
             self._dispatch(partition, entry)
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Take alerts up. A repeat of a known id is ignored."""
+        held = self._partitions[partition]
         for record in records:
             alert = _read(record.value)
             if alert is None:
                 self._count(NOWHERE, UNREADABLE)
                 log.error("the record at %s/%d/%d is no alert", self.topic, partition, record.offset)
-            elif alert.id in self._ledgers[partition]:
+            elif alert.id in held.ledger:
                 self._count(NOWHERE, DUPLICATE)
             else:
-                self._take_up(partition, record.offset, alert)
+                self._take_up(held, record.offset, alert)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:  # noqa: ARG002 - delivery's time is the wall clock
         """What changed. Being called again means that the flush before was acknowledged: its alerts may go out."""
-        ledger = self._ledgers[partition]
-        for entry in ledger.confirm():
+        held = self._partitions[partition]
+        for entry in held.ledger.confirm():
             self._dispatch(partition, entry)
-        rows = ledger.take(self._timing.now())
+        rows = held.ledger.take(self._timing.now())
         if not rows:
             return None
-        self._touch(partition)
+        held.touch()  # the flush after this one lets its alerts go: let it be soon
         return Flush((), rows)
 
     def revoked(self, partition: int) -> None:
         """Somebody else's from now on."""
-        if self._ledgers.pop(partition, None) is not None:
+        if self._partitions.pop(partition, None) is not None:
             for lane in self._lanes.values():
                 lane.drop(partition)
 
     async def close(self) -> None:
         """End what is under way; the next owner of the partitions goes on from the rows."""
-        self._ledgers.clear()
+        self._partitions.clear()
         for lane in self._lanes.values():
             await lane.close()
 
-    def _take_up(self, partition: int, offset: int, alert: Alert) -> None:
-        now, ledger = self._timing.now(), self._ledgers[partition]
+    def _take_up(self, held: Held, offset: int, alert: Alert) -> None:
+        now, ledger = self._timing.now(), held.ledger
         channels = self._alerting.send or (NOWHERE,)
         outcome = Outcome(Progress.UNSENT, now, detail="too many alerts waiting") if ledger.crowded else None
         outcomes = {channel: outcome or self._first(channel) for channel in channels}
-        ledger.add(Entry(alert, now, (self._incarnations[partition], offset), outcomes))
+        ledger.add(Entry(alert, now, (held.incarnation, offset), outcomes))
         for channel, first in outcomes.items():
             if first.final:
                 self._tell(alert, channel, first)
@@ -153,10 +160,10 @@ class Notify:
 
     def _record(self, partition: int, alert: Alert, channel: str, outcome: Outcome) -> None:
         self._tell(alert, channel, outcome)
-        ledger = self._ledgers.get(partition)
-        if ledger is not None and alert.id in ledger:
-            ledger.record(alert.id, channel, outcome)
-            self._touch(partition)
+        held = self._partitions.get(partition)
+        if held is not None and alert.id in held.ledger:
+            held.ledger.record(alert.id, channel, outcome)
+            held.touch()
 
     def _tell(self, alert: Alert, channel: str, outcome: Outcome) -> None:
         """Count and log. No text of the alert: it holds names, and the row holds it all."""

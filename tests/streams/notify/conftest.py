@@ -43,7 +43,7 @@ class Assignment(NamedTuple):
     rows: Mapping[str, Any]
     incarnation: int
     position: int
-    touch: Callable[[int], None]
+    touch: Callable[[], None]
 
 
 class Loop:
@@ -58,7 +58,7 @@ class Loop:
 
     async def assign(self) -> Loop:
         rows = {key: json.loads(row) for key, row in self.table.items()}
-        await self.notify.assigned(0, Assignment(rows, 1, self.offset, lambda _: self._touched.set()))
+        await self.notify.assigned(0, Assignment(rows, 1, self.offset, self._touched.set))
         return self
 
     def offer(self, *alerts: Alert | bytes | None) -> None:
