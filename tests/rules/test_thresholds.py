@@ -112,8 +112,23 @@ def test_shares_are_exact(used: int, limit: int, share: Decimal) -> None:
     assert reached(used, limit, float(share)) == (Fraction(used) >= Fraction(str(float(share))) * limit)
 
 
-WINDOWS = st.sampled_from([f"2026-08-{day:02}" for day in range(10, 16)])
-STANDINGS = st.builds(at, st.none() | st.integers(0, 40), st.none() | st.integers(1, 40), WINDOWS, st.integers(0, 3))
+@pytest.mark.parametrize(("used", "limit", "share"), [(55, 100, 0.55), (3, 30, 0.1), (1_400_000, 2_000_000, 0.7)])
+def test_a_share_is_the_decimal_as_written(used: int, limit: int, share: float) -> None:
+    """55 of 100 is 0.55 of it, although 0.55 * 100 is a little more than 55 in binary."""
+    assert reached(used, limit, share)
+    assert not reached(used - 1, limit, share)
+
+
+def test_an_older_grant_is_silent() -> None:
+    """A replay that still says the former grant number neither fires nor makes the present one fire again."""
+    story = [at(20, grant=2), at(20, grant=1), at(20, grant=2)]
+    assert [a.grant for a in fold(story, (1.0,))] == [2]
+
+
+WINDOWS = st.sampled_from(["2026-08-12", "2026-08-13", "2026-08-14", "2026-08-15"])
+STANDINGS = st.builds(
+    at, st.sampled_from([None, 0, 17, 25]), st.sampled_from([None, 20, 30]), WINDOWS, st.integers(0, 2)
+)
 
 
 @given(st.lists(STANDINGS, max_size=60), st.lists(st.sampled_from([0.5, 0.8, 0.95, 1.0]), min_size=1, max_size=4))

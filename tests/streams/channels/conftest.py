@@ -125,5 +125,5 @@ async def receiver() -> AsyncIterator[Receiver]:
 @pytest.fixture
 async def wire() -> AsyncIterator[Wire]:
     """HTTP with a short patience."""
-    async with Wire(timeout=0.3) as opened:
+    async with Wire(timeout=0.5) as opened:
         yield opened

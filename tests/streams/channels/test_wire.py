@@ -85,6 +85,25 @@ async def test_a_broken_answer_is_trouble_that_may_pass(answer: bytes, wire) -> 
     assert "127.0.0.1" not in found.what
 
 
+async def test_no_connection_is_used_twice(wire) -> None:
+    """A kept connection that closes just then would leave open whether an alert arrived."""
+    connections = 0
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        while await reader.read(65_536):
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        writer.close()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    async with server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        for _ in range(3):
+            assert isinstance(await wire.post(url, b"{}", {}, want_body=True), Reply)
+    assert connections == 3
+
+
 async def test_a_url_that_cannot_be_asked_is_lasting_trouble(wire) -> None:
     """No attempt will ever succeed; the words do not repeat the URL."""
     found = await wire.post("http://exa mple:port/secret-token", b"", {}, want_body=False)

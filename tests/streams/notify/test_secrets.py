@@ -68,7 +68,7 @@ async def broken(receiver: Receiver, wire_quick: Wire) -> dict[str, Channel]:
 @pytest.fixture
 async def wire_quick():
     """HTTP with a short patience."""
-    async with Wire(timeout=0.25) as wire:
+    async with Wire(timeout=0.5) as wire:
         yield wire
 
 
