@@ -7,6 +7,7 @@ partitions. That is a G-counter, so replays, restarts, re-cut batches and zombie
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rules.calendar import Day
 from rules.moment import Millis
@@ -48,6 +49,10 @@ class Partial(Struct, tag="partial", tag_field="type"):
     def key(self) -> str:
         return f"{self.scope}|{self.partition}|{self.day}"
 
+    def snapshot(self) -> Partial:
+        """A copy that shares nothing that changes."""
+        return replace(self, sums=replace(self.sums), seeds=dict(self.seeds))
+
 
 class Minutes(Struct, tag="minutes", tag_field="type"):
     """Tokens of a model by minute in one hour of the epoch (`hour * 3_600_000` ms is its start), up to and including `offset`."""
@@ -62,6 +67,10 @@ class Minutes(Struct, tag="minutes", tag_field="type"):
     @property
     def key(self) -> str:
         return f"minutes|{self.scope}|{self.partition}|{self.hour}"
+
+    def snapshot(self) -> Minutes:
+        """A copy that shares nothing that changes."""
+        return replace(self, tokens=list(self.tokens))
 
 
 class Watermark(Struct, tag="watermark", tag_field="type"):

@@ -88,8 +88,8 @@ class PartitionMeter:
         return None
 
     def take_changes(self) -> list[Partial | Minutes]:
-        """The rows changed since the last call, each absolute."""
-        changed = list(self._changed.values())
+        """The rows changed since the last call, each absolute and a copy: the fold goes on in the originals."""
+        changed = [row.snapshot() for row in self._changed.values()]
         self._changed.clear()
         return changed
 

@@ -49,7 +49,7 @@ class Metrics:
         self.charged = Gauge("blastdoor_charged_tokens", "Tokens probably charged already, as bounds.", ["model", "bound"], registry=to)
         self.lag_bound = Gauge("blastdoor_lag_bound_seconds", "Bound D on the provider's settlement lag in force.", ["model"], registry=to)
         self.reading = Gauge("blastdoor_reading_timestamp_seconds", "When the newest reading of the balance was taken.", ["model"], registry=to)
-        self.blocked = Gauge("blastdoor_action_info", "1 for the action in force.", ["model", "action"], registry=to)
+        self.action = Gauge("blastdoor_action_in_force", "1 for the action in force, 0 for the others.", ["model", "action"], registry=to)
         self.decisions = Counter("blastdoor_decisions", "Decisions that changed, by action and rule.", ["action", "rule"], registry=to)
 
     def _outlets(self) -> None:
