@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -52,6 +53,10 @@ class Channel(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Channel({self.name!r}, kind={self.kind!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """What rich shows; a struct would offer all fields."""
+        return [("name", self.name), ("kind", self.kind)]
 
 
 class Gateway(Struct, frozen=True, kw_only=True):
