@@ -119,4 +119,3 @@ class Judge:
         if raw != self._stored.get(book.scope):
             self._stored[book.scope] = raw
             self._rows[BOOK + book.scope] = msgspec.json.decode(raw)
-

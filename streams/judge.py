@@ -109,7 +109,10 @@ class JudgeStep:
         scope = ruled.outcome.ruling.scope.encode()
         outputs = []
         if ruled.outcome.history:
-            outputs = [Output(self._topics.decisions, None, scope, raw), Output(self._topics.decisions_latest, None, scope, raw)]
+            outputs = [
+                Output(self._topics.decisions, None, scope, raw),
+                Output(self._topics.decisions_latest, None, scope, raw),
+            ]
         return outputs + [self._alert(alert) for alert in ruled.outcome.alerts]
 
     def _alert(self, alert: Alert) -> Output:

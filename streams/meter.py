@@ -29,7 +29,9 @@ class Meter:
     name = "meter"
     interval = 0.03
 
-    def __init__(self, topics: Topics, facts: FactsTopic, policy: Policy, metrics: Metrics, *, event_clock: bool) -> None:
+    def __init__(
+        self, topics: Topics, facts: FactsTopic, policy: Policy, metrics: Metrics, *, event_clock: bool
+    ) -> None:
         self.topic = topics.usage
         self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
         self._facts = facts
@@ -95,7 +97,9 @@ class Meter:
         elif isinstance(found, Refusal):
             self._metrics.refusals.labels(model=self._policy.canonical(found.model)).inc()
         elif found is not None:
-            rejected = found if isinstance(found, Rejected) else Rejected(Reason.WRONG_TOPIC, "belongs onto another topic")
+            rejected = (
+                found if isinstance(found, Rejected) else Rejected(Reason.WRONG_TOPIC, "belongs onto another topic")
+            )
             metered.outputs.append(self._dead_letters.keep(partition, record, rejected))
 
     def _emit(self, metered: Metered, position: int, at: Millis | None) -> None:

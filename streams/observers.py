@@ -50,7 +50,7 @@ class PublishMetrics:
     def trouble(self, kind: Trouble) -> None:
         self._metrics.redis_troubles.labels(kind=kind.value).inc()
 
-    def reachable(self, up: bool) -> None:  # noqa: FBT001 - the publisher's protocol
+    def reachable(self, up: bool) -> None:
         self._metrics.redis_up.set(up)
 
     def waiting(self, scopes: int) -> None:

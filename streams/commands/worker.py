@@ -25,8 +25,16 @@ Examples:
 @click.option("--policy", metavar="FILE", help="Policy; without one the built-in defaults hold. [BLASTDOOR_POLICY]")
 @click.option("--http", metavar="HOST:PORT", help="Address of /metrics and /ready. [BLASTDOOR_HTTP, 127.0.0.1:6066]")
 @click.option("--prefix", help="Prefix of topics and keys. [BLASTDOOR_PREFIX, blastdoor]")
-@click.option("--clock", type=click.Choice(["wall", "event"]), default="wall", show_default=True, help="event: recordings bring their own times.")
-def command(kafka: str | None, redis: str | None, policy: str | None, http: str | None, prefix: str | None, clock: str) -> None:
+@click.option(
+    "--clock",
+    type=click.Choice(["wall", "event"]),
+    default="wall",
+    show_default=True,
+    help="event: recordings bring their own times.",
+)
+def command(
+    kafka: str | None, redis: str | None, policy: str | None, http: str | None, prefix: str | None, clock: str
+) -> None:
     """Meter usage, judge limits, publish decisions to Redis and notify people."""
     from streams.worker import work  # noqa: PLC0415 - Faust takes a while to import; --help should not
 
