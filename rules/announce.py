@@ -57,6 +57,7 @@ def _standing(ruling: Ruling) -> Standing:
         charged_high=ruling.bounds.charged_high,
         rule=ruling.rule,
         reason=ruling.reason,
+        details={"wall": ruling.wall} if ruling.wall else {},
     )
 
 
