@@ -29,7 +29,9 @@ class Announced(Struct, frozen=True):
     ids: tuple[str, ...] = ()  # of rules and notices, oldest first
 
 
-def announce(ruling: Ruling, notices: Iterable[Notice], said: Announced, alerting: Alerting) -> tuple[list[Alert], Announced]:
+def announce(
+    ruling: Ruling, notices: Iterable[Notice], said: Announced, alerting: Alerting
+) -> tuple[list[Alert], Announced]:
     """The alerts to raise now, and what has been said then."""
     crossed, raised = newly_reached(_standing(ruling), alerting.thresholds, said.raised)
     others = [_noticed(ruling, notice) for notice in notices]
@@ -37,6 +39,14 @@ def announce(ruling: Ruling, notices: Iterable[Notice], said: Announced, alertin
         others.append(_ruled(ruling, Severity(ruling.severity)))
     fresh = {alert.id: alert for alert in others if alert.id not in said.ids}
     return [*crossed, *fresh.values()], Announced(raised, (*said.ids, *fresh)[-KEPT:])
+
+
+def foreign_write(ruling: Ruling, key: str) -> Alert:
+    """Somebody else writes a key that is ours. It has been overwritten; once a day and key people hear of it."""
+    reason = (
+        f"{key} was written by somebody else and has been overwritten: is a gateway's own balance sync still running?"
+    )
+    return _alert(ruling, Kind.FOREIGN_WRITE, Severity.WARNING, f"{Kind.FOREIGN_WRITE}:{key}", reason, {"key": key})
 
 
 def _told_by_threshold(ruling: Ruling, alerting: Alerting) -> bool:

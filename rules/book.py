@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from rules.alerts import Alert
 from rules.announce import Announced, announce
 from rules.calendar import Calendar, Day
+from rules.calibration import calibrate
 from rules.counter import Counter
 from rules.curve import Folded
 from rules.facts import Heard, Minutes, Partial, Scope
@@ -18,7 +19,6 @@ from rules.minutes import MinuteSheets
 from rules.model_facts import model_facts
 from rules.moment import DAY, HOUR, Millis
 from rules.policy import Mode, ModelTerms, Policy
-from rules.calibration import calibrate
 from rules.pool import infer, observe
 from rules.pool_state import Bounds, Metered, Notice, PoolState
 from rules.records import Calibration, Reading

@@ -5,7 +5,7 @@ A day is named by the local date on which it starts. `day_starts` moves the star
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -20,7 +20,7 @@ class Calendar:
 
     def __init__(self, zone: str = "Asia/Shanghai", day_starts: str = "00:00") -> None:
         """Raises ZoneInfoNotFoundError for an unknown zone, ValueError for a start that is not `HH:MM`."""
-        self.zone: tzinfo = timezone.utc if zone == "UTC" else ZoneInfo(zone)
+        self.zone: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
         self.starts = time.fromisoformat(day_starts)
         self._hours: dict[int, tuple[Millis, Millis, Day, Day]] = {}
         self.start = lru_cache(maxsize=64)(self._start)

@@ -43,7 +43,9 @@ class Partial(Struct, tag="partial", tag_field="type"):
     incarnation: int
     offset: int
     sums: Sums
-    seeds: dict[str, int] = {}  # key hash -> smallest `today - tokens` seen: what a gateway had counted before metering began
+    seeds: dict[
+        str, int
+    ] = {}  # key hash -> smallest `today - tokens` seen: what a gateway had counted before metering began
 
     @property
     def key(self) -> str:

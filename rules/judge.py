@@ -73,6 +73,10 @@ class Judge:
         self._touched.clear()
         return [outcome for scope in scopes if (outcome := self._rule(self._book(scope), now))]
 
+    def ruling(self, scope: Scope) -> Ruling | None:
+        """The ruling in force about a scope."""
+        return self._current.get(scope)
+
     def current(self) -> list[Outcome]:
         """The rulings in force, as they were."""
         return [Outcome(self._current[scope], [], history=False) for scope in sorted(self._current)]
@@ -115,4 +119,3 @@ class Judge:
         if raw != self._stored.get(book.scope):
             self._stored[book.scope] = raw
             self._rows[BOOK + book.scope] = msgspec.json.decode(raw)
-

@@ -40,7 +40,9 @@ class MeterClock(Struct):
 class PartitionMeter:
     """The fold over one source partition. `incarnation` grows when the log under the offsets was replaced."""
 
-    def __init__(self, partition: int, policy: Policy, incarnation: int = 0, window: DuplicateWindow | None = None) -> None:
+    def __init__(
+        self, partition: int, policy: Policy, incarnation: int = 0, window: DuplicateWindow | None = None
+    ) -> None:
         self.partition = partition
         self.incarnation = incarnation
         self.clock = MeterClock()
@@ -115,7 +117,9 @@ class PartitionMeter:
         if at > now + AHEAD:
             return Rejected(Reason.IN_FUTURE, f"the event is {(at - now) // MINUTE} min ahead of the clock")
         if at < now - self._policy.close_after_days * DAY and self._closed(at, now):
-            return Rejected(Reason.TOO_LATE, f"its day {self._calendar.day(at)} was closed {self._policy.close_after_days} days ago")
+            return Rejected(
+                Reason.TOO_LATE, f"its day {self._calendar.day(at)} was closed {self._policy.close_after_days} days ago"
+            )
         return None
 
     def _closed(self, at: Millis, now: Millis) -> bool:
@@ -127,7 +131,9 @@ class PartitionMeter:
     def _partial(self, model: str, day: Day) -> Partial:
         row = self._partials.get((model, day))
         if row is None:
-            row = self._partials[model, day] = Partial(f"model:{model}", self.partition, day, self.incarnation, -1, Sums())
+            row = self._partials[model, day] = Partial(
+                f"model:{model}", self.partition, day, self.incarnation, -1, Sums()
+            )
         return row
 
     def _hour(self, model: str, hour: int) -> Minutes:

@@ -32,7 +32,11 @@ class MinuteSheets:
         return [self._sheets.pop(at).key for at in [at for at in self._sheets if at[0] < first]]
 
     def _add_up(self, sheet: Minutes, before: list[int] | None) -> None:
-        others = [other.tokens for (hour, partition), other in self._sheets.items() if hour == sheet.hour and partition != sheet.partition]
+        others = [
+            other.tokens
+            for (hour, partition), other in self._sheets.items()
+            if hour == sheet.hour and partition != sheet.partition
+        ]
         for index in range(MINUTES_AN_HOUR):
             if before is None or sheet.tokens[index] != before[index]:
                 tokens = sheet.tokens[index] + sum(other[index] for other in others)

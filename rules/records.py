@@ -12,8 +12,11 @@ from msgspec import Struct
 from rules.moment import Millis
 
 
-class Usage(Struct, frozen=True, kw_only=True, tag="usage", tag_field="type", gc=False):
-    """One finished call. `at` is its end and decides the day. `total_tokens` is what the provider charges."""
+class Usage(Struct, frozen=True, tag="usage", tag_field="type", gc=False):
+    """One finished call. `at` is its end and decides the day. `total_tokens` is what the provider charges.
+
+    Name the fields when you make one; only the hot path gives them by position, which takes a fifth of the time.
+    """
 
     id: str
     at: Millis

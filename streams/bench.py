@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
-from rules.facts import Fact, Watermark
+from rules.alerts import Alert
+from rules.facts import Fact, Scope, Watermark
 from rules.judge import Judge, Outcome
 from rules.lockstep import LockStep
 from rules.moment import SECOND, Millis
+from rules.ruling import Ruling
 
 WAITING_ROW = "waiting"
 EPOCH_ROW = "epoch"
+REPORTS_KEPT = 1_000
 TICK: Millis = SECOND  # how often every scope is ruled on without news
 
 Version = tuple[int, int]
@@ -37,6 +40,8 @@ class Bench:
         self._ruled_all_at: Millis | None = None
         self._waiting: list[Any] = []
         self._changes: dict[str, Any] = {EPOCH_ROW: now}
+        self._reports: list[Alert] = []
+        self._reported: dict[str, None] = {}  # ids, oldest first: one report of a kind is enough
 
     def restore(self, rows: Mapping[str, Any]) -> None:
         """Take up the rows of an earlier owner; versions go on above its own, whatever this machine's clock says."""
@@ -76,6 +81,24 @@ class Bench:
     def again(self) -> Iterator[Ruled]:
         """The current rulings of all scopes under new versions."""
         return self._number(self.judge.current())
+
+    def report(self, scope: Scope, alert: Callable[[Ruling], Alert]) -> bool:
+        """Keep an alert about a scope for the next flush; false if the scope is not ours, or nothing was ruled about it yet."""
+        ruling = self.judge.ruling(scope)
+        if ruling is None:
+            return False
+        raised = alert(ruling)
+        fresh = raised.id not in self._reported
+        self._reported[raised.id] = None
+        self._reports += [raised] if fresh else []
+        if len(self._reported) > REPORTS_KEPT:
+            del self._reported[next(iter(self._reported))]
+        return fresh
+
+    def take_reports(self) -> list[Alert]:
+        """The reports since the last call."""
+        taken, self._reports = self._reports, []
+        return taken
 
     def take_rows(self) -> dict[str, Any]:
         """The rows changed since the last call."""

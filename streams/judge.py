@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 import msgspec
 
+from rules.alerts import Alert
 from rules.facts import Fact
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import Millis
 from rules.policy import Policy
 from rules.rulebook import Rulebook
+from rules.ruling import Ruling
 from streams.bench import Bench, Ruled
 from streams.decision import to_decision
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
@@ -21,11 +22,7 @@ from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
 from streams.ruling_metrics import show
 from streams.topics import Topics
-
-
-def wall_clock() -> Millis:
-    """Now."""
-    return time.time_ns() // 1_000_000
+from streams.wall_clock import wall_clock
 
 
 class JudgeStep:
@@ -80,6 +77,7 @@ class JudgeStep:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
         bench = self._benches[partition]
         outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(ruled)]
+        outputs += [self._alert(alert) for alert in bench.take_reports()]
         rows = bench.take_rows()
         return Flush(outputs, rows) if outputs or rows else None
 
@@ -99,17 +97,27 @@ class JudgeStep:
                     self._publish(ruled)
                 self._touch[partition]()
 
+    def report(self, scope: str, alert: Callable[[Ruling], Alert]) -> None:
+        """Somebody beside the stream noticed something about a scope: raise an alert, if the scope is ours."""
+        for partition, bench in self._benches.items():
+            if bench.report(scope, alert):
+                self._touch[partition]()
+
     def _tell(self, ruled: Ruled) -> list[Output]:
         """Redis hears every ruling; the topics those that are more than a step of `used`, and every alert."""
         raw = self._publish(ruled)
         scope = ruled.outcome.ruling.scope.encode()
         outputs = []
         if ruled.outcome.history:
-            outputs = [Output(self._topics.decisions, None, scope, raw), Output(self._topics.decisions_latest, None, scope, raw)]
-        for alert in ruled.outcome.alerts:
-            self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
-            outputs.append(Output(self._topics.alerts, None, alert.id.encode(), msgspec.json.encode(alert)))
-        return outputs
+            outputs = [
+                Output(self._topics.decisions, None, scope, raw),
+                Output(self._topics.decisions_latest, None, scope, raw),
+            ]
+        return outputs + [self._alert(alert) for alert in ruled.outcome.alerts]
+
+    def _alert(self, alert: Alert) -> Output:
+        self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
+        return Output(self._topics.alerts, None, alert.id.encode(), msgspec.json.encode(alert))
 
     def _publish(self, ruled: Ruled) -> bytes:
         ruling = ruled.outcome.ruling

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rules.legacy import LegacyInput
+
 from rules.policy import Policy
 from rules.ruling import Ruling
 

@@ -47,7 +47,15 @@ def steps(parts: Parts) -> Sequence[Step]:
         Meter(topics, facts, parts.policy, parts.metrics, event_clock=parts.event_clock),
         _route("balances", topics.balances, facts, parts),
         _route("controls", topics.controls, facts, parts),
-        JudgeStep(topics, parts.partitions, parts.policy, parts.rulebook, parts.publisher, parts.metrics, event_clock=parts.event_clock),
+        JudgeStep(
+            topics,
+            parts.partitions,
+            parts.policy,
+            parts.rulebook,
+            parts.publisher,
+            parts.metrics,
+            event_clock=parts.event_clock,
+        ),
         parts.notify,
     ]
 

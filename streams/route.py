@@ -26,7 +26,14 @@ class Route:
     interval = 0.0
 
     def __init__(
-        self, source: str, topic: str, dead_letters: DeadLetters, facts: FactsTopic, policy: Policy, *, event_clock: bool
+        self,
+        source: str,
+        topic: str,
+        dead_letters: DeadLetters,
+        facts: FactsTopic,
+        policy: Policy,
+        *,
+        event_clock: bool,
     ) -> None:
         self.name = f"route-{source}"
         self.topic = topic
@@ -90,7 +97,11 @@ class Route:
         return found.scope if isinstance(found, Control) else f"model:{self._policy.canonical(found.model)}"
 
     def _named(self, found: Reading | Calibration | Control) -> Reading | Calibration | Control:
-        return found if isinstance(found, Control) else msgspec.structs.replace(found, model=self._policy.canonical(found.model))
+        return (
+            found
+            if isinstance(found, Control)
+            else msgspec.structs.replace(found, model=self._policy.canonical(found.model))
+        )
 
     def _mark(self, routed: Routed, partition: int, position: int, at: Millis) -> None:
         mark = Watermark(self._source, partition, routed.incarnation, position, at, at)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from blastdoor_gateway.contract import Action
 from prometheus_client import Gauge
 
-from blastdoor_gateway.contract import Action
 from rules.ruling import Ruling
 from streams.metrics import Metrics
 

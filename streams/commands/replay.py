@@ -28,10 +28,18 @@ Examples:
   blastdoor replay gateway.log --json | jq 'select(.action == "block")'"""
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--formula", "formulas", multiple=True, type=click.Choice(sorted(FORMULAS)), help="Compare only these; without it all known ones.")
-@click.option("--policy", type=click.Path(), envvar="BLASTDOOR_POLICY", help="Policy file; without it the built-in defaults.")
+@click.option(
+    "--formula",
+    "formulas",
+    multiple=True,
+    type=click.Choice(sorted(FORMULAS)),
+    help="Compare only these; without it all known ones.",
+)
+@click.option(
+    "--policy", type=click.Path(), envvar="BLASTDOOR_POLICY", help="Policy file; without it the built-in defaults."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per reading and formula.")
-def command(files: tuple[Path, ...], formulas: tuple[str, ...], policy: str | None, as_json: bool) -> None:  # noqa: FBT001
+def command(files: tuple[Path, ...], formulas: tuple[str, ...], policy: str | None, as_json: bool) -> None:
     """Replay recordings (.jsonl or gateway logs, also gzipped) in order of time and show what each reading led to."""
     try:
         loaded = load_policy(policy)
@@ -50,7 +58,9 @@ def command(files: tuple[Path, ...], formulas: tuple[str, ...], policy: str | No
     for table in tables(found, zone):
         console.print(table)
     refused = recording.rejected + len(replay.rejected)
-    console.print(f"{len(found):,} readings, {replay.meter.counts.counted:,} calls, {replay.meter.counts.duplicates:,} repeats, {refused:,} unreadable")
+    console.print(
+        f"{len(found):,} readings, {replay.meter.counts.counted:,} calls, {replay.meter.counts.duplicates:,} repeats, {refused:,} unreadable"
+    )
 
 
 def lines(found: Iterable[Replayed], zone: tzinfo) -> Iterable[dict[str, Any]]:
@@ -100,10 +110,19 @@ def _table(model: str, rows: list[Replayed], zone: tzinfo) -> Table:
 
 def _cells(replayed: Replayed, zone: tzinfo) -> list[str]:
     ruling = next(iter(replayed.rulings.values()))
-    limits = [number(each.limit) + ("*" if each.action in {"block", "kill"} else "") for each in replayed.rulings.values()]
+    limits = [
+        number(each.limit) + ("*" if each.action in {"block", "kill"} else "") for each in replayed.rulings.values()
+    ]
     ends = [number(ruling.pool_low), number(ruling.pool_high)]
     at = to_rfc3339(replayed.reading.at, zone)[:19].replace("T", " ")
-    return [at, number(replayed.reading.available), number(ruling.used), *ends, number(ruling.bounds.lag_tokens_high), *limits]
+    return [
+        at,
+        number(replayed.reading.available),
+        number(ruling.used),
+        *ends,
+        number(ruling.bounds.lag_tokens_high),
+        *limits,
+    ]
 
 
 def number(value: int | None) -> str:

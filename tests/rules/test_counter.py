@@ -17,7 +17,9 @@ def partial(partition: int, day: str, offset: int, *, incarnation: int = 0) -> P
     return Partial("model:m", partition, day, incarnation, offset, Sums(tokens=tokens))
 
 
-PARTIALS = st.builds(partial, st.integers(0, 2), st.sampled_from(DAYS), st.integers(0, 50), incarnation=st.integers(0, 2))
+PARTIALS = st.builds(
+    partial, st.integers(0, 2), st.sampled_from(DAYS), st.integers(0, 50), incarnation=st.integers(0, 2)
+)
 
 
 def total(partials: list[Partial]) -> int:

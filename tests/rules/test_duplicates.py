@@ -19,7 +19,9 @@ def expected(log: list[str], offset: int, window: int) -> bool:
 def test_a_duplicate_stood_within_the_window_before(log: list[str], window: int) -> None:
     """An id is a duplicate exactly if it stands at one of the `window` offsets before."""
     seen = DuplicateWindow(window)
-    assert [seen.seen(event_id, offset) for offset, event_id in enumerate(log)] == [expected(log, offset, window) for offset in range(len(log))]
+    assert [seen.seen(event_id, offset) for offset, event_id in enumerate(log)] == [
+        expected(log, offset, window) for offset in range(len(log))
+    ]
 
 
 @given(LOGS, st.integers(1, 20), st.data())
@@ -29,7 +31,9 @@ def test_reading_the_window_back_decides_as_before(log: list[str], window: int, 
     seen = DuplicateWindow(window)
     for offset in range(max(0, cut - window), cut):
         seen.seen(log[offset], offset)
-    assert [seen.seen(log[offset], offset) for offset in range(cut, len(log))] == [expected(log, offset, window) for offset in range(cut, len(log))]
+    assert [seen.seen(log[offset], offset) for offset in range(cut, len(log))] == [
+        expected(log, offset, window) for offset in range(cut, len(log))
+    ]
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1), st.integers(1, 50))

@@ -23,7 +23,12 @@ def usage(event_id: str, tokens: int = 10, at: int = NOON, **more: object) -> Us
     return Usage(id=event_id, at=at, model="m", total_tokens=tokens, **more)  # type: ignore[arg-type]
 
 
-EVENTS = st.builds(usage, st.sampled_from([f"id-{n}" for n in range(30)]), st.integers(0, 1_000), st.integers(NOON - 2 * DAY, NOON + 5 * MINUTE))
+EVENTS = st.builds(
+    usage,
+    st.sampled_from([f"id-{n}" for n in range(30)]),
+    st.integers(0, 1_000),
+    st.integers(NOON - 2 * DAY, NOON + 5 * MINUTE),
+)
 
 
 def merged(rows: list[Partial | Minutes]) -> Counter:
