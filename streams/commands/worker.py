@@ -14,6 +14,12 @@ from streams.settings import Settings
 from streams.topics import BrokerUnavailable, TopicError
 
 
+class Misuse(click.ClickException):
+    """Options, policy or surroundings that cannot work: starting again would not help, and the exit code says so."""
+
+    exit_code = 2
+
+
 @click.command(
     epilog="""\b
 Examples:
@@ -47,4 +53,4 @@ def command(
         loaded = load_policy(settings.policy)
         sys.exit(work(settings, loaded, default_rulebook(loaded)))
     except (PolicyError, ChannelError, BrokerUnavailable, TopicError, ListenError) as error:
-        raise click.ClickException(str(error)) from error
+        raise Misuse(str(error)) from error
