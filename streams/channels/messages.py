@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import tzinfo
@@ -129,7 +130,7 @@ def _texts(alert: Alert, words: Words, zone: tzinfo) -> Iterator[Line]:
         yield Line(labels["reason"], plain(alert.reason, LONGEST_TEXT))
     shown = [(name, value) for name, value in alert.details.items() if name != "wall"]  # the wall chose the phrase
     for name, value in shown[:MOST_DETAILS]:
-        yield Line(plain(name, 100), plain(value, LONGEST_TEXT))
+        yield Line(plain(name, 100), _grouped(plain(value, LONGEST_TEXT)))
     again = f" ({labels['round'].format(n=alert.grant + 1)})" if alert.grant else ""
     yield Line(labels["window"], plain(alert.window, 100) + again)
     yield Line(labels["at"], _local(alert.at, zone))
@@ -141,6 +142,11 @@ def _part(used: int | None, limit: int) -> str:
         return ""
     tenths = used * 1000 // limit
     return f" ({tenths // 10:,}.{tenths % 10}%)"
+
+
+def _grouped(text: str) -> str:
+    """A whole number with separators, other text as it is."""
+    return f"{int(text):,}" if re.fullmatch(r"-?[0-9]{4,18}", text) else text
 
 
 def _known(number: int | None, words: Words) -> str:

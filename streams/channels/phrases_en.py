@@ -84,6 +84,16 @@ KINDS: dict[str, Phrase] = {
         "Until this is settled the lower value rules, so nothing is charged because of it.",
         "Compare with the console and the date; if it is right, calibrate again with --force.",
     ),
+    Kind.CALIBRATED: Phrase(
+        "the free pool of {who} was calibrated by hand",
+        "The limit now rests on this value: if it is too high, calls beyond the true pool are charged.",
+        "If nobody meant to do this, find out who did and calibrate again.",
+    ),
+    Kind.ARRIVAL: Phrase(
+        "tokens arrived for {who}",
+        "There is more to use free of charge; thresholds are announced anew.",
+        "Nothing is to be done.",
+    ),
 }
 
 EN = Words(

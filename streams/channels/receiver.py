@@ -110,8 +110,12 @@ class Receiver:
 
     async def arrived(self, number: int) -> list[Arrival]:
         """The arrivals, once there are at least `number`."""
+        return await self.until(lambda: len(self.arrivals) >= number)
+
+    async def until(self, reached: Callable[[], bool]) -> list[Arrival]:
+        """The arrivals, once `reached`, which is asked after each."""
         async with self._arrived:
-            await self._arrived.wait_for(lambda: len(self.arrivals) >= number)
+            await self._arrived.wait_for(reached)
         return self.arrivals
 
     async def __aenter__(self) -> Self:

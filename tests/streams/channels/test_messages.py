@@ -90,6 +90,16 @@ def test_a_little_less_is_never_shown_as_all(make_alert) -> None:
     assert "(99.9%)" in text(alert=make_alert(used=999_999, limit=1_000_000), language="en", zone=ZONE)
 
 
+def test_numbers_among_the_details_are_grouped(make_alert) -> None:
+    """A count in the details reads like every other number; a name made of digits and letters stays as it is."""
+    said = text(
+        alert=make_alert(details={"least": "149616", "day": "2026-08-13", "n": "999"}), language="en", zone=ZONE
+    )
+    assert "least: 149,616" in said
+    assert "day: 2026-08-13" in said
+    assert "n: 999" in said
+
+
 def test_beyond_the_limit_is_said_in_words(make_alert) -> None:
     """A negative rest is an overrun, not a minus sign."""
     assert "超出限额：100 tokens" in text(alert=make_alert(used=1_100, limit=1_000), language="zh", zone=ZONE)
