@@ -14,12 +14,8 @@ from rules.thresholds import Raised, Standing, newly_reached, reached
 
 KEPT = 200  # ids remembered; far more than two windows of one scope can raise
 
-SEVERITIES = {
-    Kind.LAG_BOUND_BROKEN: Severity.CRITICAL,
-    Kind.UNEXPLAINED: Severity.CRITICAL,
-    Kind.ARRIVAL: Severity.INFO,
-    Kind.CALIBRATED: Severity.INFO,
-}
+CRITICAL = frozenset({Kind.LAG_BOUND_BROKEN, Kind.UNEXPLAINED})
+SILENT = frozenset({Kind.ARRIVAL, Kind.CALIBRATED})  # the daily course of things: in the history, nobody's telephone rings
 
 
 class Announced(Struct, frozen=True):
@@ -34,7 +30,7 @@ def announce(
 ) -> tuple[list[Alert], Announced]:
     """The alerts to raise now, and what has been said then."""
     crossed, raised = newly_reached(_standing(ruling), alerting.thresholds, said.raised)
-    others = [_noticed(ruling, notice) for notice in notices]
+    others = [_noticed(ruling, notice) for notice in notices if notice.kind not in SILENT]
     if ruling.severity and not _told_by_threshold(ruling, alerting):
         others.append(_ruled(ruling, Severity(ruling.severity)))
     fresh = {alert.id: alert for alert in others if alert.id not in said.ids}
@@ -71,7 +67,7 @@ def _standing(ruling: Ruling) -> Standing:
 
 
 def _noticed(ruling: Ruling, notice: Notice) -> Alert:
-    severity = SEVERITIES.get(notice.kind, Severity.WARNING)
+    severity = Severity.CRITICAL if notice.kind in CRITICAL else Severity.WARNING
     numbers = {name: str(value) for name, value in notice.numbers.items()}
     return _alert(ruling, notice.kind, severity, f"{notice.kind}:{notice.at}", notice.reason, numbers)
 
