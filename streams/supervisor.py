@@ -16,6 +16,9 @@ from pathlib import Path
 
 from streams.embedded.children import Child
 
+MISUSE = 2
+"""The exit code of a worker that cannot use its options or its policy. Starting it again would not help."""
+
 POLL_SECONDS = 0.02
 
 logger = logging.getLogger(__name__)
@@ -64,6 +67,7 @@ class Supervisor:
         self.name = name
         self.argv = argv
         self.starts = 0
+        self.deaths = 0
         self.last_death: Death | None = None
         self._backoff = backoff
         self._log = log
@@ -83,6 +87,7 @@ class Supervisor:
             death = await self._one_life()
             if death.returncode == 0 or self._stopping.is_set():
                 return
+            self.deaths += 1
             self.last_death = death
             self._on_death(death)
             pause = self._backoff.after(pause, death.lived)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -102,16 +104,23 @@ def greet(plan: Plan, stack: Stack) -> None:
     where.add_row("Redis", stack.redis)
     for address in stack.http:
         where.add_row("metrics", f"http://{address}/metrics")
+    prefix = f" --prefix {plan.prefix}" if plan.prefix != Settings().prefix else ""
     clock = " --clock event" if plan.event_clock else ""
     console = Console(highlight=False)
     title = f"blastdoor is up after {stack.seconds:.1f} s"
     console.print(Panel(where, title=title, expand=False, border_style="green"))
     for title, text in (
-        ("ship a log file or JSON lines", f"blastdoor ship FILE --kafka {stack.kafka} --prefix {plan.prefix}{clock}"),
-        ("look at a decision", f"redis-cli -u {stack.redis} HGETALL {_prefix(plan)}:decision:model:NAME"),
+        ("ship a log file or JSON lines", f"{_program('blastdoor')} ship FILE --kafka {stack.kafka}{prefix}{clock}"),
+        ("look at a decision", f"{_program('redis-cli')} -u {stack.redis} HGETALL {_prefix(plan)}:decision:model:NAME"),
         ("stop everything", "Ctrl-C"),
     ):
         console.print(f"[dim]{title}[/dim]\n  {text}", soft_wrap=True)
+
+
+def _program(name: str) -> str:
+    """As it can be typed here: by its name, or by its path where only the virtual environment has it."""
+    beside = Path(sys.executable).with_name(name)
+    return name if shutil.which(name) is not None or not beside.exists() else os.path.relpath(beside)
 
 
 def _prefix(plan: Plan) -> str:
@@ -120,7 +129,7 @@ def _prefix(plan: Plan) -> str:
 
 
 def _tell_death(death: Death) -> None:
-    click.echo(f"{death}; starting it again\n{death.last_words}", err=True)
+    click.echo(f"{death}\n{death.last_words}", err=True)
 
 
 @contextmanager

@@ -11,13 +11,14 @@ from streams.delivery.run import configure_logging
 from streams.http import ListenError, split_address
 from streams.policy_file import PolicyError, default_rulebook, load_policy
 from streams.settings import Settings
+from streams.supervisor import MISUSE
 from streams.topics import BrokerUnavailable, TopicError
 
 
-class Misuse(click.ClickException):
-    """Options, policy or surroundings that cannot work: starting again would not help, and the exit code says so."""
+class MisuseError(click.ClickException):
+    """The operator's mistake: who started this worker need not start it again."""
 
-    exit_code = 2
+    exit_code = MISUSE
 
 
 @click.command(
@@ -42,8 +43,6 @@ def command(
     kafka: str | None, redis: str | None, policy: str | None, http: str | None, prefix: str | None, clock: str
 ) -> None:
     """Meter usage, judge limits, publish decisions to Redis and notify people."""
-    from streams.worker import work  # noqa: PLC0415 - Faust takes a while to import; --help should not
-
     configure_logging()
     settings = Settings.from_environment(kafka=kafka, redis=redis, policy=policy, http=http, prefix=prefix)
     if clock == "event":
@@ -51,6 +50,11 @@ def command(
     try:
         split_address(settings.http)
         loaded = load_policy(settings.policy)
-        sys.exit(work(settings, loaded, default_rulebook(loaded)))
-    except (PolicyError, ChannelError, BrokerUnavailable, TopicError, ListenError) as error:
-        raise Misuse(str(error)) from error
+        rulebook = default_rulebook(loaded)
+        from streams.worker import work  # noqa: PLC0415 - Faust takes a while to import; a mistake is told at once
+
+        sys.exit(work(settings, loaded, rulebook))
+    except BrokerUnavailable as error:
+        raise click.ClickException(str(error)) from error
+    except (PolicyError, ChannelError, TopicError, ListenError) as error:
+        raise MisuseError(str(error)) from error

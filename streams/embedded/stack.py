@@ -16,11 +16,11 @@ from pathlib import Path
 
 from streams.embedded import broker, redis_server
 from streams.embedded.server import HOST, DidNotStartError, Server, free_port
-from streams.supervisor import Death, Supervisor
+from streams.supervisor import MISUSE, Death, Supervisor
 
 WORKER = (sys.executable, "-m", "streams", "worker")
-MISUSE = 2
-"""The exit code of a worker that cannot use its options or its policy. Starting it again would not help."""
+MOST_DEATHS = 3
+"""A worker that dies this often before it was ever ready lacks something that waiting does not bring."""
 
 POLL_SECONDS = 0.03
 
@@ -124,11 +124,15 @@ async def _all_ready(
             if supervision.done():
                 supervision.result()
                 raise DidNotStartError(f"{supervisor.name} ended before it was ready")
-            if (death := supervisor.last_death) is not None and death.returncode == MISUSE:
+            if (death := supervisor.last_death) is not None and _hopeless(death, supervisor.deaths):
                 raise DidNotStartError(f"{death}\n{death.last_words}")
             if time.monotonic() > deadline:
                 raise DidNotStartError(_not_ready(plan, supervisor))
             await asyncio.sleep(POLL_SECONDS)
+
+
+def _hopeless(death: Death, deaths: int) -> bool:
+    return death.returncode == MISUSE or deaths >= MOST_DEATHS
 
 
 def _not_ready(plan: Plan, supervisor: Supervisor) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from tests.architecture.tree import PRODUCT, parsed, sources, text
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FILE_LINES = 400
 FUNCTION_LINES = 60
@@ -24,26 +25,26 @@ def length(function: Function) -> int:
     return (function.end_lineno or function.lineno) - function.lineno + 1
 
 
-@pytest.mark.parametrize("path", sources(*PRODUCT, "tests"), ids=str)
-def test_files_are_read_in_one_sitting(path: Path) -> None:
+def test_files_are_read_in_one_sitting() -> None:
     """No file is longer than 400 lines."""
-    assert len(text(path).splitlines()) <= FILE_LINES
+    lengths = {str(path): len(text(path).splitlines()) for path in sources(*PRODUCT, "tests")}
+    assert {path: lines for path, lines in lengths.items() if lines > FILE_LINES} == {}
 
 
-@pytest.mark.parametrize("path", sources(*PRODUCT, "tests"), ids=str)
-def test_functions_fit_a_screen(path: Path) -> None:
+def test_functions_fit_a_screen() -> None:
     """No function is longer than 60 lines."""
-    assert {function.name: length(function) for function in functions(path) if length(function) > FUNCTION_LINES} == {}
+    all_functions = [(path, function) for path in sources(*PRODUCT, "tests") for function in functions(path)]
+    assert [f"{path}:{each.lineno}" for path, each in all_functions if length(each) > FUNCTION_LINES] == []
 
 
-@pytest.mark.parametrize("path", sources(*PRODUCT, "tests"), ids=str)
-def test_a_file_says_what_it_is_for(path: Path) -> None:
+def test_a_file_says_what_it_is_for() -> None:
     """Every file begins with a docstring."""
-    assert ast.get_docstring(parsed(path)), "no docstring at its head"
+    assert [str(path) for path in sources(*PRODUCT, "tests") if not ast.get_docstring(parsed(path))] == []
 
 
-@pytest.mark.parametrize("path", [path for path in sources("tests") if path.name.startswith("test_")], ids=str)
-def test_a_test_states_its_rule(path: Path) -> None:
+def test_a_test_states_its_rule() -> None:
     """Every test has a docstring whose first line states the rule."""
-    tests = [function for function in functions(path) if function.name.startswith("test_")]
-    assert [test.name for test in tests if not ast.get_docstring(test)] == []
+    files = [path for path in sources("tests") if path.name.startswith("test_")]
+    tests = [(path, each) for path in files for each in functions(path) if each.name.startswith("test_")]
+    assert len(tests) > 0
+    assert [f"{path}:{each.lineno}" for path, each in tests if not ast.get_docstring(each)] == []

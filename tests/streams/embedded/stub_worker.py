@@ -32,9 +32,11 @@ def main() -> None:
     options.add_argument("--deaf", action="store_true")
     options.add_argument("--unready", action="store_true")
     found = options.parse_args()
-    if found.policy is not None and "bad" in found.policy:
+    if found.policy == "bad.yaml":
         print("line 3: thresholds must be numbers", flush=True)
         sys.exit(2)
+    if found.policy == "broken.yaml":
+        sys.exit(3)
     signal.signal(signal.SIGTERM, signal.SIG_IGN if found.deaf else lambda *_: os._exit(0))
     host, _, port = found.http.rpartition(":")
     HTTPServer((host, int(port)), Answers).serve_forever()

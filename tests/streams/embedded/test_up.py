@@ -143,6 +143,15 @@ def test_a_worker_that_cannot_start_ends_it(start: Start) -> None:
     assert "line 3: thresholds must be numbers" in err
 
 
+def test_a_worker_that_dies_again_and_again_ends_it(start: Start) -> None:
+    """Three deaths before it was ever ready: the last words are shown, and nothing is left."""
+    up = start("--policy", "broken.yaml")
+    out, err = up.communicate(timeout=20)
+    assert (up.returncode, out) == (1, "")
+    assert "Error: worker-1 ended with 3" in err
+    assert err.count("worker-1 ended with 3") == 4  # told three times as it happened, and once more as the reason
+
+
 def answers(url: str, within: float = 5.0) -> bool:
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:
