@@ -1,4 +1,5 @@
-"""What of a ruling people should hear: thresholds reached, rules that ask for an alert, and what the inference noticed. Each once."""
+"""What of a ruling people should hear: thresholds reached, rules that ask for an alert, and what the inference
+noticed. Each once."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from rules.thresholds import Raised, Standing, newly_reached, reached
 KEPT = 200  # ids remembered; far more than two windows of one scope can raise
 
 CRITICAL = frozenset({Kind.LAG_BOUND_BROKEN, Kind.UNEXPLAINED})
-SILENT = frozenset({Kind.ARRIVAL, Kind.CALIBRATED})  # the daily course of things: in the history, nobody's telephone rings
+SILENT = frozenset({Kind.ARRIVAL, Kind.CALIBRATED})  # the daily course of things: in the history, and no more
 
 
 class Announced(Struct, frozen=True):

@@ -1,4 +1,5 @@
-"""One model's book: what was metered and heard of it, and the ruling that follows. Everything a judge knows of a scope is in here."""
+"""One model's book: what was metered and heard of it, and the ruling that follows. Everything a judge knows of a scope
+is in here."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What travels on the internal `facts` topic, keyed so that compaction keeps every partial.
 
-A partial is an absolute sum, never an increment: the higher (incarnation, offset) of a source partition wins, the total is the sum over
-partitions. That is a G-counter, so replays, restarts, re-cut batches and zombies cannot change it.
+A partial is an absolute sum, never an increment: the higher (incarnation, offset) of a source partition wins, the
+total is the sum over partitions. That is a G-counter, so replays, restarts, re-cut batches and zombies change nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Partial(Struct, tag="partial", tag_field="type"):
 
 
 class Minutes(Struct, tag="minutes", tag_field="type"):
-    """Tokens of a model by minute in one hour of the epoch (`hour * 3_600_000` ms is its start), up to and including `offset`."""
+    """Tokens of a model by minute in one hour of the epoch (`hour * 3_600_000` ms is its start), up to and including
+    `offset`."""
 
     scope: Scope
     partition: int
@@ -102,7 +103,8 @@ class Heard(Struct, tag="heard", tag_field="type"):
 
     @property
     def key(self) -> str:
-        # A ring per source partition: the compacted topic stays bounded, and nothing is overwritten that a judge still has to read.
+        # A ring per source partition: the compacted topic stays bounded, and nothing is overwritten that a judge still
+        # has to read.
         source, offset = self.origin.rsplit("/", 1)
         return f"heard|{source}|{int(offset) % HEARD_SLOTS}"
 

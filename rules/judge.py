@@ -35,7 +35,8 @@ class Outcome(Struct):
 
 
 class Judge:
-    """All scopes of one partition. `usage_partitions`: how many source partitions must vouch before usage is complete."""
+    """All scopes of one partition. `usage_partitions`: how many source partitions must vouch before usage is
+    complete."""
 
     def __init__(self, policy: Policy, rulebook: Rulebook, usage_partitions: int) -> None:
         self.marks = Marks(usage_partitions)

@@ -1,7 +1,9 @@
-"""One source partition's usage, folded into partials. The same fold runs in the worker, in `replay` and in the simulator.
+"""One source partition's usage, folded into partials. The same fold runs in the worker, in `replay` and in the
+simulator.
 
 Rule 1: every event is decided once (duplicate, too late, in the future, counted), for all scopes alike.
-Rule 2: a row takes an event only if its offset lies beyond the row's, so reading a stretch of the log again changes nothing.
+Rule 2: a row takes an event only if its offset lies beyond the row's, so reading a stretch of the log again changes
+nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class MeterCounts(Struct):
 
 
 class MeterClock(Struct):
-    """A partition's own time: `now` is the latest instant its records vouch for, `since` is where complete metering began."""
+    """A partition's own time: `now` is the latest instant its records vouch for, `since` is where complete metering
+    began."""
 
     now: Millis | None = None
     since: Millis | None = None
@@ -56,7 +59,8 @@ class PartitionMeter:
         self._changed: dict[int, Partial | Minutes] = {}  # by identity: cheaper than a key for every event
 
     def restore(self, rows: Iterable[Partial | Minutes], clock: MeterClock) -> None:
-        """Take up the rows of an earlier life. All of them count as changed: the one before may have died before it told."""
+        """Take up the rows of an earlier life. All of them count as changed: the one before may have died before it
+        told."""
         self.clock = clock
         for row in rows:
             if isinstance(row, Partial):

@@ -48,7 +48,8 @@ class Package(Struct, frozen=True, kw_only=True):
 
 
 class Reading(Struct, frozen=True, kw_only=True, tag="balance", tag_field="type"):
-    """The provider's balance of one model: `available` tokens at `at`, with usage settled only up to some earlier instant."""
+    """The provider's balance of one model: `available` tokens at `at`, with usage settled only up to some earlier
+    instant."""
 
     id: str
     at: Millis

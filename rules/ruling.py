@@ -1,4 +1,5 @@
-"""What was ruled about a scope at an instant, with every number behind it. Publishing turns it into a decision key, `explain` into words."""
+"""What was ruled about a scope at an instant, with every number behind it. Publishing turns it into a decision key,
+`explain` into words."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ HEARTBEAT: Millis = MINUTE
 
 
 class Ruling(Struct, frozen=True, kw_only=True):
-    """`limit` and `used` count from the start of `day`; `base` is what the counter stood at then. Pool ends inside `bounds` are cumulative."""
+    """`limit` and `used` count from the start of `day`; `base` is what the counter stood at then. Pool ends inside
+    `bounds` are cumulative."""
 
     scope: Scope
     at: Millis
@@ -51,7 +53,8 @@ def changed(before: Ruling | None, after: Ruling) -> bool:
 
 
 def is_history(before: Ruling | None, after: Ruling) -> bool:
-    """Whether the ruling belongs into the history: something other than `used` moved, or the last entry is a minute old."""
+    """Whether the ruling belongs into the history: something other than `used` moved, or the last entry is a minute
+    old."""
     if before is None or _verdict(before) != _verdict(after):
         return True
     return after.at - before.at >= HEARTBEAT and changed(before, after)

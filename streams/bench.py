@@ -83,7 +83,8 @@ class Bench:
         return self._number(self.judge.current())
 
     def report(self, scope: Scope, alert: Callable[[Ruling], Alert]) -> bool:
-        """Keep an alert about a scope for the next flush; false if the scope is not ours, or nothing was ruled about it yet."""
+        """Keep an alert about a scope for the next flush; false if the scope is not ours, or nothing was ruled about
+        it yet."""
         ruling = self.judge.ruling(scope)
         if ruling is None:
             return False

@@ -1,4 +1,5 @@
-"""The worker's HTTP face: metrics for Prometheus, readiness for whoever starts it. Binds to the loopback address unless told otherwise."""
+"""The worker's HTTP face: metrics for Prometheus, readiness for whoever starts it. Binds to the loopback address
+unless told otherwise."""
 
 from __future__ import annotations
 

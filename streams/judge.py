@@ -1,4 +1,5 @@
-"""The judge: facts of one Kafka partition become rulings. A ruling goes to Redis at once, and onto the topics before the rows that remember it."""
+"""The judge: facts of one Kafka partition become rulings. A ruling goes to Redis at once, and onto the topics before
+the rows that remember it."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ class JudgeStep:
         self._touch[partition] = restored.touch
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
-        """Merge a batch of facts. Only our own code writes them: an unreadable one is a fault of ours and ends the process."""
+        """Merge a batch of facts. Only our own code writes them: an unreadable one is a fault of ours and ends the
+        process."""
         bench = self._benches[partition]
         for record in records:
             if record.value is not None:

@@ -1,6 +1,8 @@
-"""All metric names in one place, with meaning and unit. A misspelt name is an AttributeError, and the docs page lists this file.
+"""All metric names in one place, with meaning and unit. A misspelt name is an AttributeError, and the docs page lists
+this file.
 
-Labels are bounded: models come from the policy and the stream of one company, reasons and outcomes are closed lists. No user, tenant or IP.
+Labels are bounded: models come from the policy and the stream of one company, reasons and outcomes are closed lists.
+No user, tenant or IP.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10
 
 
 class Metrics:
-    """The metrics of one process. Label values known beforehand exist from the start, so a rate over a never-seen failure is 0."""
+    """The metrics of one process. Label values known beforehand exist from the start, so a rate over a never-seen
+    failure is 0."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.registry = registry or CollectorRegistry()

@@ -4,7 +4,8 @@
     balances, controls ──> route ──┘  └──> decisions, decisions-latest, alerts ──> notify ──> Feishu, webhook
     what cannot be read ──> dead-letters
 
-Each step folds whole batches of one partition and hands over what it changed; `streams/delivery` sends that, then keeps the rows, then commits.
+Each step folds whole batches of one partition and hands over what it changed; `streams/delivery` sends that, then
+keeps the rows, then commits.
 """
 
 from __future__ import annotations

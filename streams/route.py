@@ -1,4 +1,5 @@
-"""The route: readings and controls, keyed as their producers like, go onto `facts` under the one name of their scope."""
+"""The route: readings and controls, keyed as their producers like, go onto `facts` under the one name of their
+scope."""
 
 from __future__ import annotations
 

@@ -57,10 +57,12 @@ def command(files: tuple[Path, ...], formulas: tuple[str, ...], policy: str | No
     console = Console()
     for table in tables(found, zone):
         console.print(table)
-    refused = recording.rejected + len(replay.rejected)
-    console.print(
-        f"{len(found):,} readings, {replay.meter.counts.counted:,} calls, {replay.meter.counts.duplicates:,} repeats, {refused:,} unreadable"
-    )
+    console.print(_summary(replay, recording.rejected + len(replay.rejected), len(found)))
+
+
+def _summary(replay: Replay, refused: int, readings: int) -> str:
+    counts = replay.meter.counts
+    return f"{readings:,} readings, {counts.counted:,} calls, {counts.duplicates:,} repeats, {refused:,} unreadable"
 
 
 def lines(found: Iterable[Replayed], zone: tzinfo) -> Iterable[dict[str, Any]]:
