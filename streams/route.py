@@ -76,7 +76,7 @@ class Route:
         if isinstance(found, Clock):
             if self._event_clock:
                 routed.clock.now = max(found.at, routed.clock.now or found.at)
-                self._mark(routed, partition, record.offset + 1, found.at)
+                self._mark(routed, partition, record.offset + 1, routed.clock.now)
             return
         heard = self._hear(routed, found, f"{self.topic}/{partition}/{record.offset}", record.timestamp)
         if isinstance(heard, Heard):
