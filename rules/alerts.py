@@ -33,6 +33,7 @@ class Kind(StrEnum):
     CALIBRATION_CONFLICT = "calibration_conflict"
     CALIBRATED = "calibrated"  # an operator set the pool
     ARRIVAL = "arrival"  # a package or a higher balance came
+    EXPIRED = "expired"  # a package ended with tokens left
 
 
 class Alert(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from rules.curve import Curve
-from rules.evidence import is_complete, listed, residual
+from rules.evidence import allowance, is_complete, listed, residual
 from rules.moment import DAY, Millis
 from rules.pool_state import Cause, Change, Evidence, PoolState
 from rules.records import Package, Reading
@@ -43,10 +43,10 @@ def remember_packages(state: PoolState, reading: Reading) -> None:
     state.known |= {package.id: package.expires for package in packages}
     if is_complete(reading):
         state.lists[reading.source] = reading.asked_at or reading.at
-        state.packages = [package for package in packages if package.available > 0]
+        state.listed_at = reading.asked_at or reading.at
+        state.packages = [p for p in packages if p.available > 0 and p.expires > reading.at]
     lasting = [(expires, name) for name, expires in state.known.items() if expires >= reading.at - 2 * DAY]
     state.known = {name: expires for expires, name in sorted(lasting)[-PACKAGES_KNOWN:]}
-    state.struck = [name for name in state.struck if name in state.known]
 
 
 def _is_new(package: Package, last_list: Millis | None, lag: Millis) -> bool:
@@ -58,7 +58,8 @@ def _arrival(package: Package, at: Millis) -> Change:
     """What is left at first sight is certain for the low end; a package that soon ends adds nothing to it."""
     counts_from = max(at, package.effective)
     lasting = package.expires > counts_from + DAY
-    low = package.available if lasting else 0
+    left = package.total if package.available >= package.total else package.available - allowance(package.total)
+    low = max(0, left) if lasting else 0
     return Change(cause=Cause.RETURN, at=counts_from, seen=at, low=low, high=package.total, id=package.id)
 
 

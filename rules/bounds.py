@@ -67,7 +67,7 @@ def _lag(
     """How far the newest reading was behind, in tokens (at least, at most) and in seconds (between them)."""
     if sync is None or high is None:
         return None, None, None
-    ceiling = sync.balance + max(sync.count, metered.curve.ended_by(sync.at))
+    ceiling = sync.balance + metered.curve.about(sync.at)
     least = max(0, ceiling - high.value)
     if low is None:
         return least, None, None

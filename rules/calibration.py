@@ -6,7 +6,7 @@ from bisect import insort
 
 from rules.alerts import Kind
 from rules.ends import high_end, low_end
-from rules.evidence import ending, high_of, low_of, raised_high, raised_low
+from rules.evidence import ending, high_of, low_of, raised_high, raised_low, residual
 from rules.lag_bound import lag_in_force
 from rules.losses import raise_floor
 from rules.moment import Millis
@@ -32,11 +32,12 @@ def calibrate(
         return [_taken(calibration)]
     low, high = _interval(state, told, metered, terms, now)
     known_low, known_high = low_end(state, terms, metered, now), high_end(state, terms, metered, now)
-    if known_high is not None and low > known_high.value:
+    tolerance = residual(calibration.pool)
+    if known_high is not None and low > known_high.value + tolerance:
         return [
             _conflict(calibration, f"the readings allow {known_high.value - metered.day_base:,} at most: they rule")
         ]
-    if known_low is not None and high < known_low.value:
+    if known_low is not None and high < known_low.value - tolerance:
         _rule_alone(state, told, metered, terms, now)
         return [_conflict(calibration, f"the readings say {known_low.value - metered.day_base:,} at least: it rules")]
     insort(state.evidence, told, key=lambda known: (known.at, known.id))
@@ -53,6 +54,7 @@ def _as_evidence(state: PoolState, calibration: Calibration, metered: Metered) -
         balance=calibration.pool,
         source="console",
         expiring=ending(state.packages, at),
+        count=metered.day_base,
         entered=calibration.at,
         trusted=calibration.force,
     )

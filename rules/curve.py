@@ -133,6 +133,11 @@ class Curve:
         index = bisect_right(self._order, minute)
         return self.seed + (self._sums[index - 1] if index else self._older) + strays
 
+    def about(self, at: Millis) -> int:
+        """C(at) if usage of its minute was spread evenly."""
+        before, after = self.ended_by(at // MINUTE * MINUTE), self.begun_by(at)
+        return before + (after - before) * (at % MINUTE) // MINUTE
+
     def reached(self, level: int) -> Millis | None:
         """The earliest instant at which C was `level`, interpolated within its minute; None before the minutes kept."""
         wanted = level - self.seed

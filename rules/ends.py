@@ -29,7 +29,7 @@ def high_end(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis)
     ends = [
         End(raised_high(high_of(known, curve, lag, now), known.at, state.changes, curve, now), known.id, known.exact)
         for known in state.evidence
-        if known.at >= state.opened
+        if known.seen >= state.opened
     ]
     if state.top is not None:
         ends.append(End(raised_fold(state.top, state.changes, curve, now), state.top.id))
@@ -39,7 +39,7 @@ def high_end(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis)
 def low_end(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -> End | None:
     """The best of recent readings, those included that still wait for late usage; None when none counts."""
     lag, curve = lag_in_force(state, terms, now), metered.curve
-    known = state.evidence + [witness(reading) for reading in state.pending if reading.at >= state.anchor]
+    known = state.evidence + [witness(reading) for reading in state.pending if state.anchor <= reading.at <= now]
     if not known:
         return None
     oldest = max(evidence.seen for evidence in known) - window(known, lag)
@@ -64,13 +64,13 @@ def floor_end(state: PoolState, lag: Millis, metered: Metered, now: Millis) -> i
 def forget(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -> None:
     """Drop evidence that can no longer matter; high ends too old to be revised by late usage become one number."""
     curve, lag = metered.curve, lag_in_force(state, terms, now)
-    recent = state.evidence[-1].seen - window(state.evidence, lag)
+    recent = max(known.seen for known in state.evidence) - window(state.evidence, lag)
     settled_before = now - terms.lag_ceiling - HOUR
     kept: list[Evidence] = []
     best: int | None = None if state.top is None else raised_fold(state.top, state.changes, curve, now)
     for index, known in enumerate(state.evidence):
         high = raised_high(high_of(known, curve, lag, now), known.at, state.changes, curve, now)
-        tightens = known.at >= state.opened and (best is None or high < best)
+        tightens = known.seen >= state.opened and (best is None or high < best)
         best = high if tightens else best
         surplus = len(state.evidence) - index > EVIDENCE_KEPT
         if tightens and (surplus or known.at < settled_before):

@@ -75,17 +75,13 @@ def ending(packages: list[Package], at: Millis) -> list[tuple[Millis, int]]:
 
 def low_of(evidence: Evidence, curve: Curve, lag: Millis, now: Millis) -> int:
     """Its low end: usage surely settled, and nothing of packages that end within the lag bound from now."""
-    settled = evidence.asked - lag if evidence.settled is None else evidence.settled
     ending_soon = sum(available for expires, available in evidence.expiring if expires - lag <= now)
-    return evidence.balance + curve.ended_by(settled) - ending_soon
+    return evidence.balance + _surely_settled(evidence, curve, lag) - ending_soon
 
 
 def high_of(evidence: Evidence, curve: Curve, lag: Millis, now: Millis) -> int:
     """Its high end: usage perhaps settled, less what packages must have lost at their end."""
-    settled = (
-        evidence.at if evidence.settled is None and evidence.entered is None else (evidence.settled or evidence.at) - 1
-    )
-    high = evidence.balance + curve.begun_by(settled)
+    high = evidence.balance + _perhaps_settled(evidence, curve)
     for expires, available in evidence.expiring:
         if expires <= now:
             used_at_most = curve.begun_by(expires) - curve.ended_by(evidence.asked - lag)
@@ -129,3 +125,17 @@ def window(evidence: list[Evidence], lag: Millis) -> Millis:
 def _pages_overlap(reading: Reading) -> bool:
     """Whether the balance was summed over pages that repeat packages."""
     return reading.available == sum(package.available for package in reading.packages or ())
+
+
+def _surely_settled(evidence: Evidence, curve: Curve, lag: Millis) -> int:
+    if evidence.settled is not None:
+        return curve.ended_by(evidence.settled)
+    if evidence.count is not None:
+        return evidence.count - (curve.begun_by(evidence.at - 1) - curve.ended_by(evidence.asked - lag))
+    return curve.ended_by(evidence.asked - lag)
+
+
+def _perhaps_settled(evidence: Evidence, curve: Curve) -> int:
+    if evidence.settled is not None:
+        return curve.begun_by(evidence.settled - 1)
+    return curve.begun_by(evidence.at) if evidence.count is None else evidence.count

@@ -8,6 +8,7 @@ from rules.policy import ModelTerms
 from rules.pool_state import Evidence, Lag, PoolState
 
 FORGOTTEN_AFTER: Millis = DAY
+MARGIN: Millis = 10 * MINUTE  # a break shows that the lag is longer than D, not how long it is
 
 
 def lag_in_force(state: PoolState, terms: ModelTerms, now: Millis) -> Millis:
@@ -18,12 +19,12 @@ def lag_in_force(state: PoolState, terms: ModelTerms, now: Millis) -> Millis:
 
 
 def fitting_lag(evidence: Evidence, ceiling: int, curve: Curve, terms: ModelTerms, lag: Millis) -> Millis | None:
-    """The shortest lag above D, in minutes, with which the reading stays under `ceiling`; None: not even D_max does."""
+    """The shortest lag above D with which the reading stays under `ceiling`, and a margin; None: not even D_max does."""
     if evidence.settled is not None:
         return None
     for longer in range(lag + MINUTE, terms.lag_ceiling + MINUTE, MINUTE):
         if evidence.balance + curve.ended_by(evidence.asked - longer) <= ceiling:
-            return min(longer, terms.lag_ceiling)
+            return min(longer + MARGIN, terms.lag_ceiling)
     return None
 
 

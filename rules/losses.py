@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rules.curve import Curve
-from rules.evidence import low_of
+from rules.evidence import low_of, raised_low
 from rules.moment import DAY, HOUR, Millis
 from rules.pool_state import Evidence, Fold, Loss, PoolState
 
@@ -31,17 +31,9 @@ def with_loss(losses: list[Loss], loss: Loss) -> list[Loss]:
     return [*kept, loss]
 
 
-def strike_ending(state: PoolState, lag: Millis, at: Millis) -> None:
-    """Lower the floor by packages that end within the lag bound, each once, so that their end is no loss."""
-    for package in state.packages:
-        if package.expires - lag <= at and package.id not in state.struck:
-            state.struck.append(package.id)
-            if state.floor is not None:
-                state.floor = Fold(state.floor.value - package.available, state.floor.at, state.floor.id)
-
-
 def raise_floor(state: PoolState, evidence: Evidence, curve: Curve, lag: Millis) -> None:
     """Keep the best low end since the anchor, without ageing: losses are measured from it."""
     value = low_of(evidence, curve, lag, evidence.at) - curve.seed
-    if state.floor is None or value > state.floor.value:
+    floor = state.floor
+    if floor is None or value > raised_low(floor.value, floor.at, state.changes, evidence.at):
         state.floor = Fold(value, evidence.at, evidence.id)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from bisect import insort
 
+from msgspec.structs import replace
+
 from rules.alerts import Kind
 from rules.arrivals import find_arrivals, remember_packages
 from rules.bounds import bounds, charged
 from rules.contradictions import Finding, Verdict, examine
 from rules.ends import forget, high_end, low_end
 from rules.evidence import low_counts, witness
+from rules.expiry import record_expired
 from rules.lag_bound import lag_in_force, learned, undone
-from rules.losses import raise_floor, strike_ending, with_loss
-from rules.moment import MINUTE, Millis
+from rules.losses import raise_floor, with_loss
+from rules.moment import DAY, MINUTE, Millis
 from rules.policy import ModelTerms
 from rules.pool_state import Bounds, Cause, Change, Evidence, Loss, Metered, Notice, PoolState, Sync
 from rules.records import Reading
+from rules.standing import standing
 
 PENDING_KEPT = 256
 
@@ -38,7 +42,8 @@ def infer(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) ->
     complete_until = min(now, metered.complete_until or 0)
     while state.pending and state.pending[0].at <= complete_until:
         notices += _seal(state, terms, metered, state.pending.pop(0))
-    notices += _standing(state, terms, metered, now)
+    notices += record_expired(state, metered.curve, lag_in_force(state, terms, now), now)
+    notices += standing(state, terms, metered, now)
     return bounds(state, terms, metered, now), notices
 
 
@@ -63,7 +68,7 @@ def _snapshot(state: PoolState, metered: Metered) -> None:
     newest = state.pending[-1]
     count = min(metered.total, metered.curve.begun_by(newest.at))
     base = metered.day_base if newest.at >= metered.day_start else metered.day_base - (metered.yesterday or 0)
-    state.sync = Sync(newest.id, newest.at, witness(newest).balance, max(0, count - base), count)
+    state.sync = Sync(newest.id, newest.at, witness(newest).balance, max(0, count - base))
 
 
 def _seal(state: PoolState, terms: ModelTerms, metered: Metered, reading: Reading) -> list[Notice]:
@@ -74,11 +79,10 @@ def _seal(state: PoolState, terms: ModelTerms, metered: Metered, reading: Readin
         return []
     state.sealed = evidence.at
     lag = lag_in_force(state, terms, evidence.at)
-    strike_ending(state, lag, evidence.at)
+    notices = record_expired(state, metered.curve, lag, evidence.at)
     arrivals = find_arrivals(state, reading, evidence, metered.curve, lag)
     remember_packages(state, reading)
-    notices = [_arrive(state, terms, metered, change) for change in arrivals.changes]
-    strike_ending(state, lag, evidence.at)
+    notices += [_arrive(state, terms, metered, change) for change in arrivals.changes]
     if arrivals.opens:
         state.opened, state.top = evidence.at, None
     explained = arrivals.opens or bool(arrivals.changes)
@@ -92,19 +96,8 @@ def _arrive(state: PoolState, terms: ModelTerms, metered: Metered, change: Chang
     low, high = low_end(state, terms, metered, change.seen), high_end(state, terms, metered, change.seen)
     used = metered.curve.begun_by(change.at)
     charged_low, charged_high = (charged(end, used, metered.day_base) for end in (high, low))
-    state.changes.append(
-        Change(
-            cause=change.cause,
-            at=change.at,
-            low=change.low,
-            high=change.high,
-            id=change.id,
-            seen=change.seen,
-            charged_low=charged_low,
-            charged_high=charged_high,
-        )
-    )
-    state.changes.sort(key=lambda known: (known.at, known.id))
+    change = replace(change, charged_low=charged_low, charged_high=charged_high)
+    insort(state.changes, change, key=lambda known: known.at)
     state.grant += 1
     return Notice(
         kind=Kind.ARRIVAL,
@@ -152,9 +145,10 @@ def _restart(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Ev
         used = metered.curve.begun_by(at) - metered.curve.ended_by(state.floor.at if state.floor else at)
         change = Change(cause=Cause.LOSS, at=at, seen=at, low=-found.most, high=-found.least, id=evidence.id)
         state.losses = with_loss(state.losses, Loss(at, (found.least + found.most) // 2, used))
-        kind = Kind.UNEXPLAINED if used else Kind.READINGS_WITHOUT_USAGE
+        idle = metered.total == metered.curve.ended_by(at - DAY)
+        kind = Kind.READINGS_WITHOUT_USAGE if idle else Kind.UNEXPLAINED
         what = f"at least {found.least:,} tokens left the pool unmetered"
-    state.changes.append(change)
+    insort(state.changes, change, key=lambda known: known.at)
     start_afresh(state, evidence)
     return Notice(
         kind=kind,
@@ -162,24 +156,3 @@ def _restart(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Ev
         reason=f"{what} (reading {evidence.id}): the pool is started afresh",
         numbers={"least": found.least, "most": found.most},
     )
-
-
-def _standing(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -> list[Notice]:
-    """Usage goes on but nobody reads the balance: told once until readings come again."""
-    last = max(state.sealed, state.sync.at if state.sync else 0, state.anchor)
-    began = max(last, metered.since or now)
-    used = metered.total - metered.curve.begun_by(began)
-    if now - began <= terms.stale_after or used <= 0:
-        state.told.pop(Kind.USAGE_WITHOUT_READINGS, None) if now - began <= terms.stale_after else None
-        return []
-    if Kind.USAGE_WITHOUT_READINGS in state.told:
-        return []
-    state.told[Kind.USAGE_WITHOUT_READINGS] = now
-    return [
-        Notice(
-            kind=Kind.USAGE_WITHOUT_READINGS,
-            at=now,
-            reason=f"{used:,} tokens were used since the last reading of the balance",
-            numbers={"used": used},
-        )
-    ]

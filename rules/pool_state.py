@@ -44,6 +44,7 @@ class Evidence(Struct, kw_only=True):
     source: str
     settled: Millis | None = None
     expiring: list[tuple[Millis, int]] = []  # (expires, available) of packages that end within a day
+    count: int | None = None  # of a calibration: C(at), which is known exactly at the start of a day
     entered: Millis | None = None  # of a calibration: when it was given
     trusted: bool = False  # of a calibration: given with --force
 
@@ -80,6 +81,15 @@ class Change(Struct, frozen=True, kw_only=True):
     charged_high: int = 0
 
 
+class Expired(Struct, frozen=True):
+    """A listed package that ended at `at` with `least` to `most` tokens left in it."""
+
+    id: str
+    at: Millis
+    least: int
+    most: int
+
+
 class Fold(Struct, frozen=True):
     """The best end that readings up to `at` gave, as one number."""
 
@@ -112,7 +122,6 @@ class Sync(Struct, frozen=True):
     at: Millis
     balance: int
     usage: int
-    count: int  # C at that time
 
 
 class PoolState(Struct, kw_only=True):
@@ -129,8 +138,9 @@ class PoolState(Struct, kw_only=True):
     grant: int = 0  # arrivals so far
     known: dict[str, Millis] = {}  # package id -> expires
     lists: dict[str, Millis] = {}  # source -> time of its last complete list
-    packages: list[Package] = []  # of the newest complete list
-    struck: list[str] = []  # packages whose end is accounted for
+    packages: list[Package] = []  # of the newest complete list, those with tokens left
+    listed_at: Millis = 0
+    expired: list[Expired] = []
     lag: Lag = Lag()
     losses: list[Loss] = []
     sync: Sync | None = None

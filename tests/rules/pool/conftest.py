@@ -49,12 +49,12 @@ class Model:
         self.curve.add(when, tokens)
         self.days[CALENDAR.day(when)] += tokens
 
-    def read(self, text: str, available: int, *packages: Package, now: str | None = None, **more: object) -> Bounds:
-        """Hear a reading and look at the pool at its time, or at `now`."""
+    def read(self, text: str, available: int, *packages: Package, complete_until: str | None = None, **more: object) -> Bounds:
+        """Hear a reading and look at the pool at its time."""
         self.count += 1
         fields = {"id": f"r{self.count}", "packages": packages or None, "source": "api"} | more
         observe(self.state, Reading(at=self.at(text), model="m", available=available, **fields))
-        return self.look(now or text)
+        return self.look(text, complete_until)
 
     def look(self, text: str, complete_until: str | None = None) -> Bounds:
         now = self.at(text)
