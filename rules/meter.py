@@ -99,6 +99,10 @@ class PartitionMeter:
         self._changed.clear()
         return changed
 
+    def pending(self) -> list[Partial | Minutes]:
+        """The same without taking them: what a restart would need before they are told."""
+        return [row.snapshot() for row in self._changed.values()]
+
     def forget(self) -> list[str]:
         """Drop rows that no event can reach any more; returns their keys."""
         if self.clock.now is None:

@@ -65,6 +65,8 @@ class Meter:
         metered = self._partitions[partition]
         if not self._event_clock:
             self._emit(metered, moment.position, self._watermark_at(metered.meter, moment))
+        else:  # told with the next tick, kept with this position
+            metered.rows.update((row.key, msgspec.to_builtins(row)) for row in metered.meter.pending())
         gone = metered.meter.forget()
         if not (metered.outputs or metered.rows or gone):
             return None

@@ -17,7 +17,7 @@ from rules.moment import to_rfc3339
 from rules.replay import Replay, Replayed
 from rules.ruling import Ruling
 from streams.policy_file import PolicyError, default_rulebook, load_policy
-from streams.recording import read_recordings
+from streams.recording import Recording
 
 
 @click.command(
@@ -47,7 +47,7 @@ def command(files: tuple[Path, ...], formulas: tuple[str, ...], policy: str | No
     except PolicyError as error:
         raise click.ClickException(str(error)) from error
     zone = loaded.calendar().zone
-    recording = read_recordings(files, zone)
+    recording = Recording(files, zone)
     replay = Replay(loaded, rulebook, formulas or tuple(FORMULAS))
     found = list(replay.run(recording.records))
     if as_json:

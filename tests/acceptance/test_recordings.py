@@ -14,7 +14,7 @@ from rules.calendar import Calendar
 from rules.replay import Replay
 from streams.decision import to_decision
 from streams.policy_file import default_rulebook, load_policy
-from streams.recording import read_recordings
+from streams.recording import Recording
 from tests.acceptance.conftest import MODEL, RECORDINGS, Deployment
 
 pytestmark = [pytest.mark.embedded, pytest.mark.timeout(120)]
@@ -32,7 +32,7 @@ def replayed() -> list[Decision]:
     """What `replay` says of the same files."""
     policy, zone = load_policy(None), Calendar().zone
     replay = Replay(policy, default_rulebook(policy), ["interval"])
-    found = replay.run(read_recordings(RECORDINGS, zone).records)
+    found = replay.run(Recording(RECORDINGS, zone).records)
     return [to_decision(each.rulings["interval"], (0, 0), zone) for each in found]
 
 
