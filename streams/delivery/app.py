@@ -59,6 +59,7 @@ def build_app(
         broker=[URL(f"kafka://{server.strip()}") for server in kafka.split(",")],
         store="memory://",
         topic_partitions=partitions,
+        table_standby_replicas=0,
         topic_disable_leader=True,
         consumer_auto_offset_reset="earliest",
         stream_wait_empty=False,

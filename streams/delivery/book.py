@@ -38,6 +38,11 @@ class Book:
         """There is something to write even if nothing changes."""
         return self.flush == 0 or bool(self._tombstones)
 
+    @property
+    def withdrawal(self) -> list[Entry]:
+        """What makes all rows of this owner worth nothing."""
+        return [(place_key(self.owner), None)]
+
     def write(self, rows: Mapping[str, Any], *, incarnation: int, position: int, record: str) -> Page:
         """The entries of the next flush."""
         flush = self.flush + 1

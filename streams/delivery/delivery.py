@@ -6,7 +6,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from typing import Protocol
 
 from aiokafka import TopicPartition
@@ -80,16 +80,19 @@ class Delivery:
         self.observer.failed(self.failure)
         self.failed.set()
 
-    def expect(self, assigned: Iterable[TP], generation: int, restored_to: MutableMapping[TP, int]) -> None:
+    def expect(self, assigned: Collection[TP], generation: int, restored_to: MutableMapping[TP, int]) -> None:
         """The group has spoken. `restored_to` (offsets of changelogs already read) is set to what is in fact in our hands.
 
         A partition that comes back in the very next generation was nobody else's in between: its state in memory goes on.
         """
         mine = {tp for tp in assigned if tp.topic in self.steps}
+        if missing := {self._changelog(tp) for tp in mine} - set(assigned):
+            msg = f"assigned without {'/'.join(map(str, min(missing)))}: without its rows a partition would be counted from nothing"
+            raise DeliveryError(msg)
         for tp, lease in list(self.leases.items()):
             if tp in mine and lease.settled and lease.generation + 1 == generation:
                 lease.generation = generation
-                restored_to[self._changelog(tp)] = lease.changelog_end
+                restored_to[self._changelog(tp)] = lease.stored_at
             else:
                 self._drop(tp)
         self._generation = generation
@@ -123,14 +126,14 @@ class Delivery:
             await asyncio.wait([self._taking])
         await asyncio.gather(*(lease.settle() for lease in self.leases.values()))
 
-    def release(self) -> None:
-        """Forget all partitions."""
+    async def release(self) -> None:
+        """Forget all partitions; what is not yet safe is left to be handled again."""
+        await asyncio.gather(*(lease.stop() for lease in self.leases.values()))
         for tp in list(self.leases):
             self._drop(tp)
 
     def _drop(self, tp: TP) -> None:
         lease = self.leases.pop(tp)
-        lease.stop()
         lease.step.revoked(tp.partition)
         self.observer.revoked(lease.step.name, tp.partition)
 

@@ -9,12 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from streams.delivery.book import Book, Page
+from streams.delivery.errors import LogChanged
 from streams.delivery.resume import Resume, fingerprint
 from streams.delivery.rows import Place
 from streams.delivery.send import Sender
 from streams.delivery.step import Flush, Moment, Observer, Progress, Record, Step
 
 IDLE_SECONDS = 1.0  # a step is asked at least this often, so that it can act on time alone
+STOP_SECONDS = 1.0
 MAX_AHEAD = 100_000  # offsets handled since the last flush began; beyond them handling waits, which bounds what a step holds
 _NOTHING = Flush()
 
@@ -38,7 +40,7 @@ class Lease:
         self.position = 0  # handled
         self.flushed = -1  # safe; below any offset until the first flush
         self.generation = -1  # of the group, in which the partition is ours
-        self.changelog_end = 0  # offset of our last batch on the changelog
+        self.stored_at = -1  # offset on the changelog of the first row of the last flush
         self._changelog = changelog
         self._book = book
         self._around = around
@@ -48,7 +50,7 @@ class Lease:
         self._begun = 0  # position of the last flush begun
         self._began_at = self._placed_at = 0.0
         self._changed, self._pressed, self._room = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._ending = False
+        self._ending = self._stopped = False
         self._loop: asyncio.Task[None] | None = None
 
     def __str__(self) -> str:
@@ -117,9 +119,12 @@ class Lease:
             await self._loop
             self._loop = None
 
-    def stop(self) -> None:
-        """No more flushes, not even of what was handled."""
+    async def stop(self) -> None:
+        """No more flushes, not even of what was handled; one that is being written may find out that it must withdraw."""
         if self._loop is not None:
+            self._ending = self._stopped = True
+            self._press()
+            await asyncio.wait([self._loop], timeout=STOP_SECONDS)
             self._loop.cancel()
             self._loop = None
 
@@ -132,7 +137,8 @@ class Lease:
             while not self._ending:
                 await self._flush()
                 await self._due()
-            await self._flush()
+            if not self._stopped:
+                await self._flush()
         except Exception as error:  # noqa: BLE001 - whatever it is, the state in memory is no longer what is stored
             self._around.fail(error, f"flushing {self}")
         finally:
@@ -155,8 +161,7 @@ class Lease:
         if flush.outputs:
             await self._around.sender.send(flush.outputs)
         if page is not None:
-            self.changelog_end = await self._around.sender.append(self._changelog, self.partition, page.entries)
-            self._book.close()
+            await self._store(page)
             self.flushed, self._placed_at = position, began
         if page is not None or flush.outputs:
             taken = time.monotonic() - began
@@ -168,6 +173,15 @@ class Lease:
         if not (flush.rows or moved or self._book.unfinished):
             return None
         return self._book.write(flush.rows, incarnation=self._incarnation, position=position, record=self._record)
+
+    async def _store(self, page: Page) -> None:
+        sender, before = self._around.sender, self.stored_at
+        self.stored_at = await sender.append(self._changelog, self.partition, page.entries)
+        if self.stored_at <= before:  # another broker, or one that has lost what it had acknowledged: a place must not outlive its rows
+            await sender.append(self._changelog, self.partition, self._book.withdrawal)
+            msg = f"{self._changelog}/{self.partition} has gone back from offset {before} to {self.stored_at}: rows are lost"
+            raise LogChanged(msg)
+        self._book.close()
 
     def _moment(self) -> Moment:
         end, fresh = self._around.end_of(self.step.topic, self.partition)

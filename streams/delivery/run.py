@@ -35,8 +35,13 @@ def run(app: DeliveryApp, *beside: AbstractAsyncContextManager[object]) -> int:
 def configure_logging(level: int = logging.INFO) -> None:
     """Our lines to stderr; of the libraries only what is wrong."""
     logging.basicConfig(level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True)
+    _quieten(max(level, logging.WARNING))
+    logging.getLogger("mode.timers").setLevel(logging.ERROR)  # a timer that waits out a rebalance is no news
+
+
+def _quieten(level: int) -> None:
     for library in ("faust", "mode", "aiokafka", "asyncio"):
-        logging.getLogger(library).setLevel(max(level, logging.WARNING))
+        logging.getLogger(library).setLevel(level)
 
 
 async def _run(app: DeliveryApp, beside: Sequence[AbstractAsyncContextManager[object]]) -> int:
@@ -50,6 +55,8 @@ async def _run(app: DeliveryApp, beside: Sequence[AbstractAsyncContextManager[ob
             await _serve(app, stopping)
         except Exception as error:  # noqa: BLE001 - the process ends, the reason is logged
             app.delivery.fail(error, "starting")
+        if app.delivery.failure:
+            _quieten(logging.CRITICAL)  # the reason is logged; what breaks while all is torn down is none
         deadline = _exit_after(CRASH_SECONDS if app.delivery.failure else STOP_SECONDS)
         await _stop(app)
     deadline.cancel()
@@ -92,7 +99,7 @@ async def _stop(app: DeliveryApp) -> None:
             app.consumer.stop_flow()
             await delivery.put_down()
             await app.consumer.commit()
-        delivery.release()
+        await delivery.release()
         await app.stop()
         await delivery.sender.stop()
     except Exception as error:  # noqa: BLE001 - the process ends, the reason is logged

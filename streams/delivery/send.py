@@ -58,12 +58,12 @@ class Sender:
     async def append(self, topic: str, partition: int, entries: Sequence[Entry]) -> int:
         """Append records to one partition in order; the batch with the last one goes only when all before it are safe.
 
-        Answers the offset at which that last batch begins.
+        Answers the offset of the first.
         """
-        *first, last = self._batches(entries)
-        await asyncio.gather(*[await self._put(batch, topic, partition) for batch in first])
-        metadata = await (await self._put(last, topic, partition))
-        return int(metadata.offset)
+        *before, last = self._batches(entries)
+        safe = await asyncio.gather(*[await self._put(batch, topic, partition) for batch in before])
+        safe.append(await (await self._put(last, topic, partition)))
+        return int(safe[0].offset)
 
     async def _put(self, batch: Any, topic: str, partition: int) -> asyncio.Future[Any]:
         future: asyncio.Future[Any] = await self._producer.send_batch(batch, topic, partition=partition)

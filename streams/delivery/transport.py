@@ -117,7 +117,10 @@ class BatchConsumer(driver.Consumer):
         await super().on_partitions_revoked(revoked)
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
-        self.delivery.expect(assigned, generation_id, self.app.tables.recovery.active_offsets)
+        try:
+            self.delivery.expect(assigned, generation_id, self.app.tables.recovery.active_offsets)
+        except Exception as error:  # noqa: BLE001 - aiokafka would log it and go on
+            return self.delivery.fail(error)
         await super().on_partitions_assigned(assigned, generation_id)
 
     async def perform_seek(self) -> None:
@@ -149,8 +152,8 @@ class BatchConsumer(driver.Consumer):
                 records, _ = await self._wait_next_records(1.0)
                 if isinstance(records, Fetched):
                     await self._deliver(records)
-        except self.consumer_stopped_errors:
-            if not self.app.should_stop:
+        except (asyncio.CancelledError, *self.consumer_stopped_errors):
+            if not (self.app.should_stop or self.delivery.failure):
                 raise
         except Exception as error:  # noqa: BLE001 - see `fail`
             self.delivery.fail(error, "delivering")

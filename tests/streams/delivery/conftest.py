@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
 from streams.delivery.log import ends
 from streams.delivery.rows import Recovered, recover
 from streams.topics import COMPACTED, ensure_changelogs
@@ -49,7 +50,8 @@ class Broker:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        until(self._listens, "the broker to listen", seconds=10)
+        while not self._listens():
+            time.sleep(0.01)
 
     def stop(self) -> None:
         self.process.kill()
@@ -60,13 +62,14 @@ class Broker:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
 
-def until(condition: Callable[[], bool], what: str, seconds: float = 15.0) -> None:
+async def until(condition: Callable[[], bool], what: str, seconds: float = 15.0) -> None:
     """Wait for something another process does."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail(f"waited {seconds} s for {what}")
-        time.sleep(0.01)
+    try:
+        async with asyncio.timeout(seconds):
+            while not condition():
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        pytest.fail(f"waited {seconds} s for {what}")
 
 
 @dataclass
@@ -79,18 +82,20 @@ class Worker:
     def lines(self, first: str) -> list[list[str]]:
         return [line.split() for line in self.output.read_text().splitlines() if line.startswith(first + " ")]
 
-    def wait_for(self, first: str, count: int = 1, seconds: float = 15.0) -> None:
-        until(lambda: len(self.lines(first)) >= count or self.process.poll() is not None, f"{count} lines {first!r}", seconds)
+    async def wait_for(self, first: str, count: int = 1) -> None:
+        """Wait for so many lines that begin with this word."""
+        await until(lambda: len(self.lines(first)) >= count or self.process.poll() is not None, f"{count} lines {first!r}")
         assert len(self.lines(first)) >= count, self.output.read_text()[-3000:]
 
     def send(self, number: signal.Signals) -> None:
         os.kill(self.process.pid, number)
 
-    def end(self, number: signal.Signals | None = None, seconds: float = 15.0) -> int:
+    async def end(self, number: signal.Signals | None = None) -> int:
         """Send the signal if any and wait: the return code."""
         if number is not None:
             self.send(number)
-        return self.process.wait(seconds)
+        await until(lambda: self.process.poll() is not None, "the worker to end", 60)
+        return self.process.wait()
 
 
 @dataclass
@@ -109,7 +114,20 @@ class Scene:
         return f"{self.topic}-counting-changelog"
 
     async def create(self) -> None:
-        await ensure_changelogs(self.broker.kafka, [self.topic, f"{self.topic}.out"], self.partitions)
+        await ensure_changelogs(self.broker.kafka, [self.topic, f"{self.topic}.out", self.changelog], self.partitions)
+
+    async def recreate(self) -> None:
+        """Another log under the same name."""
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.broker.kafka)
+        await admin.start()
+        await admin.delete_topics([self.topic])
+        await admin.close()
+        await self.create()
+
+    async def write_row(self, key: bytes, value: bytes) -> None:
+        """Something on partition 2 of the changelog that no worker has written."""
+        async with _producer(self.broker.kafka) as producer:
+            await producer.send_and_wait(self.changelog, value, key, partition=2)
 
     def worker(self, misbehave: str = "") -> Worker:
         output = self.directory / f"{self.topic}-{len(self.workers)}.txt"
@@ -139,9 +157,25 @@ class Scene:
         try:
             yield
         finally:
-            self._stop_load = True
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+    @asynccontextmanager
+    async def supervised(self) -> AsyncIterator[Worker]:
+        """Run a worker, and another whenever it ends."""
+
+        async def supervise() -> None:
+            while True:
+                await self.workers[-1].end()
+                self.worker()
+
+        first = self.worker()
+        task = asyncio.create_task(supervise())
+        try:
+            yield first
+        finally:
+            task.cancel()
+
 
     async def _send(self, producer: AIOKafkaProducer, count: int) -> None:
         for partition in range(self.partitions):
@@ -235,15 +269,34 @@ def broker() -> Iterator[Broker]:
     broker.stop()
 
 
+@pytest.fixture
+def own_broker() -> Iterator[Broker]:
+    """A broker that may be stopped."""
+    broker = Broker()
+    yield broker
+    broker.stop()
+
+
 _numbers = itertools.count()
 
 
 @pytest.fixture
-async def scene(broker: Broker, tmp_path: Path) -> AsyncIterator[Scene]:
-    """A fresh topic and group; workers still running are killed at the end."""
-    scene = Scene(broker, tmp_path, f"scene{next(_numbers)}")
-    await scene.create()
-    yield scene
-    for worker in scene.workers:
+async def new_scene(tmp_path: Path) -> AsyncIterator[Callable[[Broker], Awaitable[Scene]]]:
+    """Makes a fresh topic and group on a broker; workers still running are killed at the end."""
+    scenes: list[Scene] = []
+
+    async def create(broker: Broker) -> Scene:
+        scenes.append(Scene(broker, tmp_path, f"scene{next(_numbers)}"))
+        await scenes[-1].create()
+        return scenes[-1]
+
+    yield create
+    for worker in itertools.chain.from_iterable(scene.workers for scene in scenes):
         worker.process.kill()
         worker.process.wait()
+
+
+@pytest.fixture
+async def scene(broker: Broker, new_scene: Callable[[Broker], Awaitable[Scene]]) -> Scene:
+    """A fresh topic and group on the common broker."""
+    return await new_scene(broker)

@@ -70,7 +70,7 @@ class Counting:
 
 
 configure_logging()
-app = build_app(GROUP, kafka=KAFKA, partitions=PARTITIONS, session_timeout=2.0, fetch_max_wait_ms=10, commit_interval=0.2)
+app = build_app(GROUP, kafka=KAFKA, partitions=PARTITIONS, session_timeout=1.2, fetch_max_wait_ms=10, commit_interval=0.2)
 deliver(app, Counting())
 say("started", os.getpid())
 sys.exit(run(app))
