@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Self
 
 DEFAULT_HTTP = "127.0.0.1:6066"
@@ -39,6 +40,11 @@ class Settings:
     def legacy_prefix(self) -> str:
         """Empty in production: the keys gateways know. In event mode the keys of recordings are kept apart."""
         return f"{self.prefix}:" if self.event_clock else ""
+
+
+def state_directory() -> Path:
+    """Where a program keeps what it must remember: `$XDG_STATE_HOME`, else `~/.local/state`."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
 
 
 def environment() -> Mapping[str, str]:
