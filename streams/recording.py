@@ -1,20 +1,15 @@
-"""Recordings as records in order of time, with the clock between them: what `replay` judges and `ship --clock event` sends."""
+"""Recordings as records in order of time, with the clock between them: what `replay` judges and `ship` sends."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 from pathlib import Path
 
 from rules.intake.reader import Intake
 from rules.records import Clock, Record, Rejected
-from streams.ship.event_clock import Entry, merged
-from streams.ship.lines import LineSplitter
-from streams.ship.parcels import LineReader
-from streams.ship.sources import Form, all_chunks, form_of, origin_of
-
-Progress = Callable[[Path, int], None]
-"""Told of each source and how many of its bytes on the disk have been read."""
+from streams.ship.entries import Progress, entries
+from streams.ship.event_clock import merged
 
 
 class Recording:
@@ -35,16 +30,3 @@ class Recording:
                 self.rejected += 1
             elif found is not None:
                 yield found
-
-
-def entries(source: Path, intake: Intake, form: Form | None, progress: Progress) -> Iterator[Entry]:
-    """The lines of one source with what they say. `form` None: by the file's name or its first line."""
-    lines, reader, origin = LineSplitter(), None, origin_of(source)
-    for chunk in all_chunks(source):
-        reader = reader or LineReader(intake, form or form_of(source, chunk.data))
-        for line in lines.feed(chunk.data):
-            yield Entry(reader.read(line), line, origin)
-        progress(source, chunk.position)
-    rest = lines.rest()
-    if reader and rest:
-        yield Entry(reader.read(rest), rest, origin)

@@ -7,7 +7,6 @@ source ──> LineSplitter ──> LineReader ──> Addresser ──> Outbox 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
@@ -15,12 +14,13 @@ from pathlib import Path
 from rules.intake.reader import Intake
 from rules.records import Clock, Record, Rejected
 from streams.settings import Settings
-from streams.ship.event_clock import Entry, merged
+from streams.ship.entries import Progress, entries
+from streams.ship.event_clock import merged
 from streams.ship.lines import Line, LineSplitter
 from streams.ship.outbox import NotDelivered, Outbox, open_outbox
 from streams.ship.parcels import Addresser, LineReader
 from streams.ship.places import Places
-from streams.ship.sources import Form, UnreadableSource, all_chunks, chunks, form_of, origin_of
+from streams.ship.sources import Form, UnreadableSource, chunks, form_of, origin_of
 from streams.ship.tail import Tail
 from streams.ship.tally import Tally
 from streams.topics import BrokerUnavailable, Topics, ensure_topics
@@ -28,9 +28,6 @@ from streams.wall_clock import wall_clock
 
 POLL_SECONDS = 0.25
 BATCH = 500  # records under way in event mode, where nothing waits for a chunk
-
-Progress = Callable[[Path, int], None]
-"""Told of each source and how many of its bytes on the disk have been shipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +94,9 @@ class Shipper:
 
     async def ship_recordings(self) -> None:
         """All sources, merged by their own time, with the clock between the records."""
-        for number, entry in enumerate(merged([self._entries(source) for source in self._job.sources])):
+        job = self._job
+        recordings = [entries(source, self._intake, job.form, job.progress) for source in job.sources]
+        for number, entry in enumerate(merged(recordings)):
             if isinstance(entry, Clock):
                 for parcel in self._addresser.clock(entry.at, self._outbox.partitions):
                     await self._outbox.put(parcel)
@@ -138,17 +137,6 @@ class Shipper:
             await self._outbox.put(self._addresser.parcel(found, line, f"{origin}:{line.number}", wall_clock()))
         elif line.size:
             self._tally.skipped += 1
-
-    def _entries(self, source: Path) -> Iterator[Entry]:
-        lines, reader, origin = LineSplitter(), None, origin_of(source)
-        for chunk in all_chunks(source):
-            reader = reader or self._reader(source, chunk.data)
-            for line in lines.feed(chunk.data):
-                yield Entry(reader.read(line), line, origin)
-            self._job.progress(source, chunk.position)
-        rest = lines.rest()
-        if reader and rest:
-            yield Entry(reader.read(rest), rest, origin)
 
     def _reader(self, source: Path, head: bytes) -> LineReader:
         return LineReader(self._intake, self._job.form or form_of(source, head))

@@ -96,7 +96,9 @@ def minute_of_story(number: int, used: tuple[int, int]) -> list[Fact]:
 def story(length: int) -> list[Fact]:
     """An hour of nothing, then usage that runs beyond the limit of about 990,000 tokens."""
     quiet = [fact for number in range(0, 61, 20) for fact in minute_of_story(number, (0, 0))]
-    busy = [fact for number in range(61, 61 + length) for fact in minute_of_story(number, (50_000 * (number - 60),) * 2)]
+    busy = [
+        fact for number in range(61, 61 + length) for fact in minute_of_story(number, (50_000 * (number - 60),) * 2)
+    ]
     return quiet + busy
 
 

@@ -42,7 +42,9 @@ def clock(at: int) -> bytes:
 
 
 def facts(found: Partition) -> list[Fact]:
-    return [msgspec.json.decode(output.value or b"", type=Fact) for output in found.sent if output.topic == TOPICS.facts]
+    return [
+        msgspec.json.decode(output.value or b"", type=Fact) for output in found.sent if output.topic == TOPICS.facts
+    ]
 
 
 def total(found: Partition) -> int:
@@ -108,7 +110,9 @@ def test_what_cannot_be_read_becomes_a_dead_letter_and_stops_nothing() -> None:
 def test_a_reading_on_the_usage_topic_is_kept_as_misplaced() -> None:
     """Nothing is guessed: what belongs onto another topic is a dead letter."""
     found = partition()
-    found.append(json.dumps({"type": "balance", "id": "b", "ts": NOON / 1000, "model": "m", "available": 1}).encode(), NOON)
+    found.append(
+        json.dumps({"type": "balance", "id": "b", "ts": NOON / 1000, "model": "m", "available": 1}).encode(), NOON
+    )
     found.handle(1)
     found.flush(NOON)
     (letter,) = [output for output in found.sent if output.topic == TOPICS.dead_letters]
