@@ -31,6 +31,9 @@ class Kind(StrEnum):
     READINGS_WITHOUT_USAGE = "readings_without_usage"
     FOREIGN_WRITE = "foreign_write"
     CALIBRATION_CONFLICT = "calibration_conflict"
+    CALIBRATED = "calibrated"  # an operator set the pool
+    ARRIVAL = "arrival"  # a package or a higher balance came
+    EXPIRED = "expired"  # a package ended with tokens left
 
 
 class Alert(Struct, frozen=True, kw_only=True):

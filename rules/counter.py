@@ -1,4 +1,5 @@
-"""A scope's total, merged from the partials of all source partitions: a G-counter, so order, repeats and replays change nothing."""
+"""A scope's total, merged from the partials of all source partitions: a G-counter, so order, repeats and replays
+change nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ class Counter:
         self.days: dict[Day, dict[int, Partial]] = {}
 
     def merge(self, partial: Partial) -> bool:
-        """Take a partial unless a later one of its partition, or the closing of its day, came first; says whether it was taken."""
+        """Take a partial unless a later one of its partition, or the closing of its day, came first; says whether it
+        was taken."""
         if partial.day < self.closed_before:
             return False
         parts = self.days.setdefault(partial.day, {})
@@ -44,7 +46,8 @@ class Counter:
         return sum(part.sums.guarded for part in self.days.get(day, {}).values())
 
     def seed(self, day: Day) -> int:
-        """What gateways had counted on `day` before metering began: per key hash the smallest start any partition saw."""
+        """What gateways had counted on `day` before metering began: per key hash the smallest start any partition
+        saw."""
         starts: dict[str, int] = {}
         for part in self.days.get(day, {}).values():
             for key_hash, start in part.seeds.items():

@@ -1,6 +1,7 @@
 """Duplicate events: an id that stood at one of the `window` offsets before it in its partition.
 
-The answer depends on the log alone, so a restart that reads those offsets back decides as before. Producers key by event id, so that a twin
+The answer depends on the log alone, so a restart that reads those offsets back decides as before. Producers key by
+event id, so that a twin
 lands in its twin's partition.
 """
 
@@ -8,7 +9,8 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-# Producers retry within minutes. 50,000 offsets are 12 s at 4,000/s in one partition and hours for a small gateway; at about 180 bytes an id,
+# Producers retry within minutes. 50,000 offsets are 12 s at 4,000/s in one partition and hours for a small gateway; at
+# about 180 bytes an id,
 # eight partitions hold 72 MB at most.
 WINDOW = 50_000
 
@@ -24,7 +26,8 @@ class DuplicateWindow:
         return len(self._last)
 
     def seen(self, event_id: str, offset: int) -> bool:
-        """Note that `event_id` stands at `offset`; true if it also stood at one of the offsets before, within the window."""
+        """Note that `event_id` stands at `offset`; true if it also stood at one of the offsets before, within the
+        window."""
         last = self._last.pop(event_id, None)
         self._last[event_id] = offset  # at the end: the dict stays ordered by offset
         return last is not None and offset - self.window <= last < offset

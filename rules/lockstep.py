@@ -24,7 +24,9 @@ class LockStep:
     """Facts that wait for their tick. `sources` says how many partitions each source has; all of them must vouch."""
 
     def __init__(self, sources: Mapping[str, int]) -> None:
-        self._latest: dict[tuple[str, int], Millis | None] = {(name, p): None for name, count in sources.items() for p in range(count)}
+        self._latest: dict[tuple[str, int], Millis | None] = {
+            (name, p): None for name, count in sources.items() for p in range(count)
+        }
         self._usage: dict[int, deque[Fact]] = {p: deque() for p in range(sources["usage"])}
         self._heard: list[tuple[Millis, int, Heard]] = []
         self._ticks: set[Millis] = set()

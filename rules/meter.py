@@ -1,7 +1,9 @@
-"""One source partition's usage, folded into partials. The same fold runs in the worker, in `replay` and in the simulator.
+"""One source partition's usage, folded into partials. The same fold runs in the worker, in `replay` and in the
+simulator.
 
 Rule 1: every event is decided once (duplicate, too late, in the future, counted), for all scopes alike.
-Rule 2: a row takes an event only if its offset lies beyond the row's, so reading a stretch of the log again changes nothing.
+Rule 2: a row takes an event only if its offset lies beyond the row's, so reading a stretch of the log again changes
+nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class MeterCounts(Struct):
 
 
 class MeterClock(Struct):
-    """A partition's own time: `now` is the latest instant its records vouch for, `since` is where complete metering began."""
+    """A partition's own time: `now` is the latest instant its records vouch for, `since` is where complete metering
+    began."""
 
     now: Millis | None = None
     since: Millis | None = None
@@ -40,7 +43,9 @@ class MeterClock(Struct):
 class PartitionMeter:
     """The fold over one source partition. `incarnation` grows when the log under the offsets was replaced."""
 
-    def __init__(self, partition: int, policy: Policy, incarnation: int = 0, window: DuplicateWindow | None = None) -> None:
+    def __init__(
+        self, partition: int, policy: Policy, incarnation: int = 0, window: DuplicateWindow | None = None
+    ) -> None:
         self.partition = partition
         self.incarnation = incarnation
         self.clock = MeterClock()
@@ -54,7 +59,8 @@ class PartitionMeter:
         self._changed: dict[int, Partial | Minutes] = {}  # by identity: cheaper than a key for every event
 
     def restore(self, rows: Iterable[Partial | Minutes], clock: MeterClock) -> None:
-        """Take up the rows of an earlier life. All of them count as changed: the one before may have died before it told."""
+        """Take up the rows of an earlier life. All of them count as changed: the one before may have died before it
+        told."""
         self.clock = clock
         for row in rows:
             if isinstance(row, Partial):
@@ -88,10 +94,14 @@ class PartitionMeter:
         return None
 
     def take_changes(self) -> list[Partial | Minutes]:
-        """The rows changed since the last call, each absolute."""
-        changed = list(self._changed.values())
+        """The rows changed since the last call, each absolute and a copy: the fold goes on in the originals."""
+        changed = [row.snapshot() for row in self._changed.values()]
         self._changed.clear()
         return changed
+
+    def pending(self) -> list[Partial | Minutes]:
+        """The same without taking them: what a restart would need before they are told."""
+        return [row.snapshot() for row in self._changed.values()]
 
     def forget(self) -> list[str]:
         """Drop rows that no event can reach any more; returns their keys."""
@@ -115,7 +125,9 @@ class PartitionMeter:
         if at > now + AHEAD:
             return Rejected(Reason.IN_FUTURE, f"the event is {(at - now) // MINUTE} min ahead of the clock")
         if at < now - self._policy.close_after_days * DAY and self._closed(at, now):
-            return Rejected(Reason.TOO_LATE, f"its day {self._calendar.day(at)} was closed {self._policy.close_after_days} days ago")
+            return Rejected(
+                Reason.TOO_LATE, f"its day {self._calendar.day(at)} was closed {self._policy.close_after_days} days ago"
+            )
         return None
 
     def _closed(self, at: Millis, now: Millis) -> bool:
@@ -127,7 +139,9 @@ class PartitionMeter:
     def _partial(self, model: str, day: Day) -> Partial:
         row = self._partials.get((model, day))
         if row is None:
-            row = self._partials[model, day] = Partial(f"model:{model}", self.partition, day, self.incarnation, -1, Sums())
+            row = self._partials[model, day] = Partial(
+                f"model:{model}", self.partition, day, self.incarnation, -1, Sums()
+            )
         return row
 
     def _hour(self, model: str, hour: int) -> Minutes:

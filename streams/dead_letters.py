@@ -1,4 +1,5 @@
-"""Records that cannot be used, kept with the reason. The key is the record's origin, so reading it again overwrites and never doubles."""
+"""Records that cannot be used, kept with the reason. The key is the record's origin, so reading it again overwrites
+and never doubles."""
 
 from __future__ import annotations
 

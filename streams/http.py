@@ -1,11 +1,14 @@
-"""The worker's HTTP face: metrics for Prometheus, readiness for whoever starts it. Binds to the loopback address unless told otherwise."""
+"""The worker's HTTP face: metrics for Prometheus, readiness for whoever starts it. Binds to the loopback address
+unless told otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class ListenError(RuntimeError):
@@ -38,15 +41,15 @@ async def serve(address: str, registry: CollectorRegistry, ready: Callable[[], b
     return runner
 
 
-def _metrics(registry: CollectorRegistry) -> Callable[[web.Request], web.StreamResponse]:
+def _metrics(registry: CollectorRegistry) -> Handler:
     async def answer(_: web.Request) -> web.Response:
         return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    return answer  # type: ignore[return-value]
+    return answer
 
 
-def _readiness(ready: Callable[[], bool]) -> Callable[[web.Request], web.StreamResponse]:
+def _readiness(ready: Callable[[], bool]) -> Handler:
     async def answer(_: web.Request) -> web.Response:
         return web.json_response({"ready": True}) if ready() else web.json_response({"ready": False}, status=503)
 
-    return answer  # type: ignore[return-value]
+    return answer

@@ -29,7 +29,9 @@ class Meter:
     name = "meter"
     interval = 0.03
 
-    def __init__(self, topics: Topics, facts: FactsTopic, policy: Policy, metrics: Metrics, *, event_clock: bool) -> None:
+    def __init__(
+        self, topics: Topics, facts: FactsTopic, policy: Policy, metrics: Metrics, *, event_clock: bool
+    ) -> None:
         self.topic = topics.usage
         self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
         self._facts = facts
@@ -63,6 +65,8 @@ class Meter:
         metered = self._partitions[partition]
         if not self._event_clock:
             self._emit(metered, moment.position, self._watermark_at(metered.meter, moment))
+        else:  # told with the next tick, kept with this position
+            metered.rows.update((row.key, msgspec.to_builtins(row)) for row in metered.meter.pending())
         gone = metered.meter.forget()
         if not (metered.outputs or metered.rows or gone):
             return None
@@ -74,11 +78,11 @@ class Meter:
         self._partitions.pop(partition, None)
 
     async def _read_back(self, window: DuplicateWindow, restored: Restored) -> None:
-        start = max(restored.log.start, restored.position - WINDOW)
-        for record in await restored.log.read(start, restored.position):
-            found = self._intake.read(record.value or b"")
-            if type(found) is Usage:
-                window.seen(found.id, record.offset)
+        async for records in restored.log.before(restored.position, WINDOW):
+            for record in records:
+                found = self._intake.read(record.value or b"")
+                if type(found) is Usage:
+                    window.seen(found.id, record.offset)
 
     def _take(self, metered: Metered, partition: int, record: Record, found: Any) -> None:
         meter = metered.meter
@@ -91,11 +95,13 @@ class Meter:
         if isinstance(found, Clock):
             if self._event_clock:
                 meter.tick(found.at)
-                self._emit(metered, record.offset + 1, found.at)
+                self._emit(metered, record.offset + 1, meter.clock.now)  # shipped again, a recording moves no clock back
         elif isinstance(found, Refusal):
             self._metrics.refusals.labels(model=self._policy.canonical(found.model)).inc()
         elif found is not None:
-            rejected = found if isinstance(found, Rejected) else Rejected(Reason.WRONG_TOPIC, "belongs onto another topic")
+            rejected = (
+                found if isinstance(found, Rejected) else Rejected(Reason.WRONG_TOPIC, "belongs onto another topic")
+            )
             metered.outputs.append(self._dead_letters.keep(partition, record, rejected))
 
     def _emit(self, metered: Metered, position: int, at: Millis | None) -> None:

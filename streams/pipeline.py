@@ -4,7 +4,8 @@
     balances, controls ──> route ──┘  └──> decisions, decisions-latest, alerts ──> notify ──> Feishu, webhook
     what cannot be read ──> dead-letters
 
-Each step folds whole batches of one partition and hands over what it changed; `streams/delivery` sends that, then keeps the rows, then commits.
+Each step folds whole batches of one partition and hands over what it changed; `streams/delivery` sends that, then
+keeps the rows, then commits.
 """
 
 from __future__ import annotations
@@ -47,7 +48,15 @@ def steps(parts: Parts) -> Sequence[Step]:
         Meter(topics, facts, parts.policy, parts.metrics, event_clock=parts.event_clock),
         _route("balances", topics.balances, facts, parts),
         _route("controls", topics.controls, facts, parts),
-        JudgeStep(topics, facts, parts.policy, parts.rulebook, parts.publisher, parts.metrics, event_clock=parts.event_clock),
+        JudgeStep(
+            topics,
+            parts.partitions,
+            parts.policy,
+            parts.rulebook,
+            parts.publisher,
+            parts.metrics,
+            event_clock=parts.event_clock,
+        ),
         parts.notify,
     ]
 

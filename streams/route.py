@@ -1,4 +1,5 @@
-"""The route: readings and controls, keyed as their producers like, go onto `facts` under the one name of their scope."""
+"""The route: readings and controls, keyed as their producers like, go onto `facts` under the one name of their
+scope."""
 
 from __future__ import annotations
 
@@ -26,7 +27,14 @@ class Route:
     interval = 0.0
 
     def __init__(
-        self, source: str, topic: str, dead_letters: DeadLetters, facts: FactsTopic, policy: Policy, *, event_clock: bool
+        self,
+        source: str,
+        topic: str,
+        dead_letters: DeadLetters,
+        facts: FactsTopic,
+        policy: Policy,
+        *,
+        event_clock: bool,
     ) -> None:
         self.name = f"route-{source}"
         self.topic = topic
@@ -68,7 +76,7 @@ class Route:
         if isinstance(found, Clock):
             if self._event_clock:
                 routed.clock.now = max(found.at, routed.clock.now or found.at)
-                self._mark(routed, partition, record.offset + 1, found.at)
+                self._mark(routed, partition, record.offset + 1, routed.clock.now)
             return
         heard = self._hear(routed, found, f"{self.topic}/{partition}/{record.offset}", record.timestamp)
         if isinstance(heard, Heard):
@@ -90,7 +98,11 @@ class Route:
         return found.scope if isinstance(found, Control) else f"model:{self._policy.canonical(found.model)}"
 
     def _named(self, found: Reading | Calibration | Control) -> Reading | Calibration | Control:
-        return found if isinstance(found, Control) else msgspec.structs.replace(found, model=self._policy.canonical(found.model))
+        return (
+            found
+            if isinstance(found, Control)
+            else msgspec.structs.replace(found, model=self._policy.canonical(found.model))
+        )
 
     def _mark(self, routed: Routed, partition: int, position: int, at: Millis) -> None:
         mark = Watermark(self._source, partition, routed.incarnation, position, at, at)

@@ -1,0 +1,42 @@
+"""The lag bound D: where it starts, how a reading that breaks it teaches a longer one, and when that is forgotten."""
+
+from __future__ import annotations
+
+from rules.curve import Curve
+from rules.moment import DAY, MINUTE, Millis
+from rules.policy import ModelTerms
+from rules.pool_state import Evidence, Lag, PoolState
+
+FORGOTTEN_AFTER: Millis = DAY
+MARGIN: Millis = 10 * MINUTE  # a break shows that the lag is longer than D, not how long it is
+
+
+def lag_in_force(state: PoolState, terms: ModelTerms, now: Millis) -> Millis:
+    """D: the policy's, or a longer one learned within the last day."""
+    if now - state.lag.at > FORGOTTEN_AFTER:
+        return terms.max_lag
+    return max(terms.max_lag, state.lag.bound)
+
+
+def fitting_lag(evidence: Evidence, ceiling: int, curve: Curve, terms: ModelTerms, lag: Millis) -> Millis | None:
+    """The shortest lag above D with which the reading stays under `ceiling`, and a margin; None: not even D_max does."""
+    if evidence.settled is not None:
+        return None
+    for longer in range(lag + MINUTE, terms.lag_ceiling + MINUTE, MINUTE):
+        if evidence.balance + curve.ended_by(evidence.asked - longer) <= ceiling:
+            return min(longer + MARGIN, terms.lag_ceiling)
+    return None
+
+
+def learned(state: PoolState, terms: ModelTerms, at: Millis, longer: Millis) -> Lag:
+    """The bound after a break at `at`. Breaks less than D_max apart are one episode, undone as a whole."""
+    if at - state.lag.at <= terms.lag_ceiling:
+        return Lag(longer, at, state.lag.since, state.lag.before)
+    return Lag(longer, at, at, state.lag.bound if at - state.lag.at <= FORGOTTEN_AFTER else 0)
+
+
+def undone(state: PoolState, terms: ModelTerms, at: Millis) -> Lag:
+    """The bound without the episode in progress at `at`: it was an arrival, not a lag."""
+    if at - state.lag.at > terms.lag_ceiling:
+        return state.lag
+    return Lag(state.lag.before, state.lag.since, state.lag.since, 0)

@@ -1,0 +1,158 @@
+"""The pool of one model: take readings in, test each once all usage before it has arrived, and say the bounds."""
+
+from __future__ import annotations
+
+from bisect import insort
+
+from msgspec.structs import replace
+
+from rules.alerts import Kind
+from rules.arrivals import find_arrivals, remember_packages
+from rules.bounds import bounds, charged
+from rules.contradictions import Finding, Verdict, examine
+from rules.ends import forget, high_end, low_end
+from rules.evidence import low_counts, witness
+from rules.expiry import record_expired
+from rules.lag_bound import lag_in_force, learned, undone
+from rules.losses import raise_floor, with_loss
+from rules.moment import DAY, MINUTE, Millis
+from rules.policy import ModelTerms
+from rules.pool_state import Bounds, Cause, Change, Evidence, Loss, Metered, Notice, PoolState, Sync
+from rules.records import Reading
+from rules.standing import standing
+
+PENDING_KEPT = 256
+
+
+def observe(state: PoolState, reading: Reading) -> bool:
+    """Take a reading in; False for a duplicate, one too old to say anything, and an empty list, which is no reading."""
+    if reading.at < state.anchor or reading.packages == ():
+        return False
+    if reading.id in _ids(state):
+        return False
+    insort(state.pending, reading, key=lambda known: (known.at, known.id))
+    del state.pending[:-PENDING_KEPT]
+    return True
+
+
+def infer(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -> tuple[Bounds, list[Notice]]:
+    """Test the readings whose usage is complete, then say what is known of the pool at `now`."""
+    notices: list[Notice] = []
+    _snapshot(state, metered)
+    complete_until = min(now, metered.complete_until or 0)
+    while state.pending and state.pending[0].at <= complete_until:
+        notices += _seal(state, terms, metered, state.pending.pop(0))
+    notices += record_expired(state, metered.curve, lag_in_force(state, terms, now), now)
+    notices += standing(state, terms, metered, now)
+    return bounds(state, terms, metered, now), notices
+
+
+def start_afresh(state: PoolState, evidence: Evidence) -> None:
+    """Forget all evidence but one; what the pool was before says nothing any more."""
+    state.evidence = [evidence]
+    state.anchor = evidence.at
+    state.opened = 0
+    state.top = state.floor = None
+
+
+def _ids(state: PoolState) -> set[str]:
+    """Readings known by now; older ones are too old to say anything new."""
+    newest = set() if state.sync is None else {state.sync.id}
+    return newest | {known.id for known in state.evidence} | {known.id for known in state.pending}
+
+
+def _snapshot(state: PoolState, metered: Metered) -> None:
+    """Note the newest reading beside the usage known now, as a v6 gate does."""
+    if not state.pending or (state.sync is not None and state.pending[-1].at <= state.sync.at):
+        return
+    newest = state.pending[-1]
+    count = min(metered.total, metered.curve.begun_by(newest.at))
+    base = metered.day_base if newest.at >= metered.day_start else metered.day_base - (metered.yesterday or 0)
+    state.sync = Sync(newest.id, newest.at, witness(newest).balance, max(0, count - base))
+
+
+def _seal(state: PoolState, terms: ModelTerms, metered: Metered, reading: Reading) -> list[Notice]:
+    evidence = witness(reading)
+    if evidence.at < state.sealed:
+        if evidence.at >= state.anchor:
+            insort(state.evidence, evidence, key=lambda known: (known.at, known.id))
+        return []
+    state.sealed = evidence.at
+    lag = lag_in_force(state, terms, evidence.at)
+    notices = record_expired(state, metered.curve, lag, evidence.at)
+    arrivals = find_arrivals(state, reading, evidence, metered.curve, lag)
+    remember_packages(state, reading)
+    notices += [_arrive(state, terms, metered, change) for change in arrivals.changes]
+    if arrivals.opens:
+        state.opened, state.top = evidence.at, None
+    explained = arrivals.opens or bool(arrivals.changes)
+    notices += _settle(state, terms, metered, evidence, examine(state, terms, metered, evidence, explained))
+    if state.evidence:
+        forget(state, terms, metered, evidence.at)
+    return notices
+
+
+def _arrive(state: PoolState, terms: ModelTerms, metered: Metered, change: Change) -> Notice:
+    low, high = low_end(state, terms, metered, change.seen), high_end(state, terms, metered, change.seen)
+    used = metered.curve.begun_by(change.at)
+    charged_low, charged_high = (charged(end, used, metered.day_base) for end in (high, low))
+    change = replace(change, charged_low=charged_low, charged_high=charged_high)
+    insort(state.changes, change, key=lambda known: known.at)
+    state.grant += 1
+    return Notice(
+        kind=Kind.ARRIVAL,
+        at=change.seen,
+        reason=f"{change.low:,} to {change.high:,} tokens came to the pool ({change.id})",
+        numbers={"low": change.low, "high": change.high},
+    )
+
+
+def _settle(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Evidence, found: Finding) -> list[Notice]:
+    """Do what the finding asks for."""
+    curve, at = metered.curve, evidence.at
+    if found.verdict is Verdict.EMPTY:
+        return []
+    notices = []
+    if found.verdict is Verdict.LAGS:
+        state.lag = learned(state, terms, at, found.lag)
+        state.floor = None
+        notices = [
+            Notice(
+                kind=Kind.LAG_BOUND_BROKEN,
+                at=at,
+                reason=f"reading {evidence.id} is settled {found.lag // MINUTE} min behind: the lag bound is raised",
+                numbers={"lag_ms": found.lag},
+            )
+        ]
+    elif found.verdict is not Verdict.FITS:
+        notices = [_restart(state, terms, metered, evidence, found)]
+    if found.verdict in (Verdict.FITS, Verdict.LAGS):
+        state.evidence.append(evidence)
+    lag = lag_in_force(state, terms, at)
+    if low_counts(evidence, metered.since, lag):
+        raise_floor(state, evidence, curve, lag)
+    return notices
+
+
+def _restart(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Evidence, found: Finding) -> Notice:
+    at = evidence.at
+    if found.verdict is Verdict.UNSEEN:
+        change = Change(cause=Cause.UNSEEN, at=at, seen=at, low=found.least, high=found.most, id=evidence.id)
+        state.lag = undone(state, terms, at)
+        state.grant += 1
+        kind, what = Kind.UNSEEN_ARRIVAL, f"at least {found.least:,} tokens came unseen"
+    else:
+        used = metered.curve.begun_by(at) - metered.curve.ended_by(state.floor.at if state.floor else at)
+        change = Change(cause=Cause.LOSS, at=at, seen=at, low=-found.most, high=-found.least, id=evidence.id)
+        state.losses = with_loss(state.losses, Loss(at, (found.least + found.most) // 2, used))
+        idle = metered.total == metered.curve.ended_by(at - DAY)
+        kind = Kind.READINGS_WITHOUT_USAGE if idle else Kind.UNEXPLAINED
+        what = f"at least {found.least:,} tokens left the pool unmetered"
+    insort(state.changes, change, key=lambda known: known.at)
+    start_afresh(state, evidence)
+    return Notice(
+        kind=kind,
+        at=at,
+        reason=f"{what} (reading {evidence.id}): the pool is started afresh",
+        numbers={"least": found.least, "most": found.most},
+    )

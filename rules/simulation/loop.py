@@ -1,0 +1,146 @@
+"""The closed loop: users call, the gate admits or refuses, the provider settles late and answers polls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import merge
+from random import Random
+
+from msgspec import Struct
+
+from rules.calendar import Calendar
+from rules.moment import DAY, Millis
+from rules.policy import ModelTerms
+from rules.pool_state import Notice
+from rules.records import Reading
+from rules.simulation.gates import FormulaGate, Gate, IntervalGate, KnowingGate
+from rules.simulation.kinds import Kind
+from rules.simulation.provider import Provider
+from rules.simulation.script import START, Script, draw, metered_since
+
+KNOWING = "all-knowing"
+CALENDAR = Calendar("Asia/Shanghai")
+
+
+class Outcome(Struct, kw_only=True):
+    """What one gate made of one script."""
+
+    formula: str
+    kind: str
+    days: int
+    used: int = 0  # free tokens used
+    charged: int = 0
+    blocks: int = 0  # calls refused
+    false_blocks: int = 0  # of these, with enough free tokens left
+    readings: int = 0
+    outside: int = 0  # readings with the true pool outside the bounds
+    slack: int = 0  # sum over readings of true pool - low end, where there is one
+    pools: int = 0  # sum of the day's true pools at these readings
+    notices: list[Notice] = []
+
+
+def play(script: Script, formula: str, terms: ModelTerms) -> Outcome:
+    """Run one gate through a script."""
+    provider = Provider(script.kind, terms.daily_cap)
+    since = metered_since(script.kind)
+    gate = _gate(formula, provider, terms, since, script.kind)
+    table = _Table(script, provider, gate, since)
+    for at, what, detail in _events(script):
+        table.take(at, what, detail)
+    return table.outcome()
+
+
+def compare(kind: Kind, days: int, seed: str, formulas: tuple[str, ...], terms: ModelTerms) -> list[Outcome]:
+    """All formulas on the same days, the all-knowing gate first."""
+    script = draw(kind, days, Random(seed))  # noqa: S311
+    return [play(script, formula, terms) for formula in (KNOWING, *formulas)]
+
+
+def _gate(formula: str, provider: Provider, terms: ModelTerms, since: Millis, kind: Kind) -> Gate:
+    if formula == KNOWING:
+        return KnowingGate(provider)
+    if formula == "interval":
+        return IntervalGate(terms, CALENDAR, since, kind.skew)
+    return FormulaGate(formula, terms)
+
+
+def _events(script: Script) -> Iterator[tuple[Millis, int, int]]:
+    """All that happens in order of time. What comes of one instant: packages, batches, calls, then readings."""
+    days = ((START + day * DAY, 0, day) for day in range(script.days))
+    returns = ((at, 1, day) for day, at in enumerate(script.returns))
+    batches = ((at, 2, until) for at, until in script.batches)
+    calls = ((at, 3, tokens) for at, tokens in script.calls)
+    lumps = [] if script.kind.lump is None else [(START + round(script.kind.lump[0] * DAY), 4, script.kind.lump[1])]
+    polls = ((at, 5, residual) for at, residual in script.polls)
+    return merge(days, sorted(returns), batches, calls, lumps, polls)
+
+
+class _Table:
+    """The state of one run, and what happens to it."""
+
+    def __init__(self, script: Script, provider: Provider, gate: Gate, since: Millis) -> None:
+        self._script, self._provider, self._gate, self._since = script, provider, gate, since
+        self._due: dict[int, int] = {}
+        self._out = Outcome(formula=gate.name, kind=script.kind.name, days=script.days)
+        self._steps = (self._day, self._return, self._batch, self._call, self._unmetered, self._poll)
+
+    def take(self, at: Millis, what: int, detail: int) -> None:
+        self._steps[what](at, detail)
+
+    def outcome(self) -> Outcome:
+        if isinstance(self._gate, IntervalGate):
+            self._out.notices = self._gate.notices
+        self._out.charged = self._provider.charged
+        return self._out
+
+    def _day(self, at: Millis, day: int) -> None:
+        kind = self._script.kind
+        if day == 0:
+            for ends in kind.ends:
+                self._provider.grant(round(kind.extra * kind.pool), at - DAY, at + round(ends * DAY), kind.lists_ends)
+            self._provider.grant(kind.pool, at - DAY)
+        else:
+            self._due[day - 1] = self._provider.turn_day()
+            self._gate.turn_day(at)
+
+    def _return(self, at: Millis, day: int) -> None:
+        self._provider.grant(self._due.pop(day), at)
+
+    def _batch(self, _: Millis, until: Millis) -> None:
+        self._provider.settle(until)
+
+    def _call(self, at: Millis, tokens: int) -> None:
+        if at < self._since:
+            self._provider.consume(at, tokens)
+            return
+        room, left = self._gate.room(at), self._provider.remaining(at)
+        if room is None or tokens > room:
+            self._out.blocks += 1
+            self._out.false_blocks += tokens <= left
+            return
+        self._out.used += min(tokens, left)
+        self._provider.consume(at, tokens + round(tokens * self._script.kind.unmetered))
+        self._gate.count(at, tokens)
+
+    def _unmetered(self, at: Millis, tokens: int) -> None:
+        self._provider.consume(at, tokens)
+
+    def _poll(self, at: Millis, residual: int) -> None:
+        available, packages = self._provider.answer(at, residual)
+        self._gate.hear(Reading(id=f"bal-{at}", at=at, model="m", available=available, source="api", packages=packages))
+        if isinstance(self._gate, IntervalGate):
+            self._check(at, self._gate)
+
+    def _check(self, at: Millis, gate: IntervalGate) -> None:
+        """Is the true pool between the ends, and how far below it is the low one?"""
+        bounds, metered = gate.bounds, gate.metered(at)
+        if bounds is None:
+            return
+        pool = metered.total + self._provider.remaining(at)
+        self._out.readings += 1
+        below = bounds.pool_high is not None and bounds.pool_high < pool
+        if below or (bounds.pool_low is not None and bounds.pool_low > pool):
+            self._out.outside += 1
+        if bounds.pool_low is not None:
+            self._out.slack += pool - bounds.pool_low
+            self._out.pools += pool - metered.day_base

@@ -1,0 +1,77 @@
+"""The books of a day close, at both ends, whatever happened."""
+
+from __future__ import annotations
+
+from rules.ledger import Amount, keep_books
+
+MONTH = "2026-09-12T23:59:00+08:00"
+YESTERDAY = "2026-08-12T23:59:00+08:00"
+
+
+def books(model, text: str, carried: Amount | None = None):
+    bounds = model.look(text)
+    return keep_books(model.state, model.metered, bounds, model.at(text), carried)
+
+
+def eventful_day(model) -> None:
+    """1,000,000 at first; 300,000 used, 700,000 come, 100,000 expire, 50,000 go unmetered."""
+    model.start("2026-08-12T20:00:00+08:00")
+    lasting = model.package("lasts", 900_000, 900_000, YESTERDAY, MONTH)
+    ending = model.package("ends", 100_000, 100_000, "2026-07-14T12:00:00+08:00", "12:00")
+    model.read("00:30", 1_000_000, ending, lasting)
+    model.use("09:00", 300_000)
+    after = model.package("lasts", 900_000, 600_000, YESTERDAY, MONTH)
+    model.read("10:00", 700_000, ending, after)
+    back = model.package("back", 700_000, 700_000, "10:30", MONTH)
+    model.read("10:40", 1_400_000, ending, after, back)
+    model.read("12:10", 1_300_000, after, back)
+    model.use("14:00", 1_000)
+    less = model.package("lasts", 900_000, 549_000, YESTERDAY, MONTH)
+    model.read("16:00", 1_249_000, less, back)
+
+
+def test_opening_and_everything_after_make_the_closing(model) -> None:
+    """opening + returns + charged - used - expired - unexplained = closing, at the low end and at the high end."""
+    eventful_day(model)
+    day = books(model, "16:00")
+    for end, other in ((0, 1), (1, 0)):
+        gone = day.used + day.expired[other] + day.unexplained[other]
+        assert day.opening[end] + day.returns[end] + day.charged[other] - gone == day.closing[end]
+
+
+def test_each_line_holds_what_happened(model) -> None:
+    """And the opening is what the day really began with."""
+    eventful_day(model)
+    day = books(model, "16:00")
+    assert (day.used, day.expired.high, day.returns) == (301_000, 100_000, (700_000, 700_000))
+    assert day.unexplained.low <= 50_000 <= day.unexplained.high
+    assert day.closing.low <= 1_249_000 <= day.closing.high
+    assert day.opening.low <= 1_000_000 <= day.opening.high
+
+
+def test_the_opening_meets_the_closing_of_the_evening_before(model) -> None:
+    """Or else something happened overnight that nobody saw."""
+    model.start("2026-08-12T12:00:00+08:00")
+    model.read("2026-08-12T23:59:00+08:00", 800_000)
+    evening = books(model, "2026-08-12T23:59:59+08:00").closing
+    model.read("00:10", 800_000)
+    assert books(model, "00:10", evening).meets
+    model.read("01:00", 600_000)
+    assert not books(model, "01:00", Amount(900_000, 950_000)).meets
+
+
+def test_charged_tokens_are_used_without_being_taken_from_the_pool(model) -> None:
+    """10,000 opened, 50,000 were used, nothing is left: 40,000 were charged."""
+    model.start("2026-08-12T12:00:00+08:00")
+    model.read("00:05", 10_000)
+    model.use("09:00", 50_000)
+    model.read("10:00", 0)
+    day = books(model, "10:00")
+    assert (day.used, day.closing) == (50_000, (0, 0))
+    assert day.charged.low <= 40_000 <= day.charged.high
+    assert day.opening.low <= 10_000 <= day.opening.high
+
+
+def test_there_are_no_books_of_an_unknown_pool(model) -> None:
+    """None, not zeros."""
+    assert books(model, "10:00") is None
