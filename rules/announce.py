@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from rules.alerts import Alert, Kind, Severity, alert_id
+from rules.moment import HOUR
 from rules.policy import Alerting
 from rules.pool_state import Notice
 from rules.ruling import Ruling
@@ -71,7 +72,13 @@ def _standing(ruling: Ruling) -> Standing:
 def _noticed(ruling: Ruling, notice: Notice) -> Alert:
     severity = Severity.CRITICAL if notice.kind in CRITICAL else Severity.WARNING
     numbers = {name: str(value) for name, value in notice.numbers.items()}
-    return _alert(ruling, notice.kind, severity, f"{notice.kind}:{notice.at}", notice.reason, numbers)
+    return _alert(ruling, notice.kind, severity, f"{notice.kind}:{_occasion(notice)}", notice.reason, numbers)
+
+
+def _occasion(notice: Notice) -> int:
+    """What makes it another one: for a lag that grows minute by minute the next full hour, for all else its time."""
+    lag = notice.numbers.get("lag_ms")
+    return notice.at if lag is None else lag // HOUR
 
 
 def _ruled(ruling: Ruling, severity: Severity) -> Alert:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from rules.alerts import Alert
 from rules.moment import MINUTE, to_rfc3339
 from streams.channels.receiver import FEISHU, THROTTLED, WEBHOOK, Arrival, Receiver
 from tests.acceptance.conftest import Deployment
@@ -34,20 +36,21 @@ def policy_file(directory: Path, receiver: Receiver) -> Path:
 
 
 def recording(path: Path, first: int, count: int) -> Path:
-    """`count` calls of a tenth of the pool each, minute by minute from `first` on, with readings that lag behind."""
+    """A call of a tenth of the pool each minute from minute 40 on; the provider's books are ten minutes behind."""
     lines = []
     for number in range(first, first + count):
         at = to_rfc3339(START + number * MINUTE)
-        lines.append({"type": "balance", "id": f"b{number}", "ts": at, "model": "m", "available": AVAILABLE})
+        left = max(0, AVAILABLE - AVAILABLE // 10 * max(0, number - 10 - 40))
+        lines.append({"type": "balance", "id": f"b{number}", "ts": at, "model": "m", "available": left})
         if number > 40:
             lines.append({"type": "usage", "id": f"u{number}", "ts": at, "model": "m", "total_tokens": AVAILABLE // 10})
     path.write_text("\n".join(map(json.dumps, lines)) + "\n")
     return path
 
 
-def thresholds(arrivals: list[Arrival]) -> dict[str, list[str]]:
-    """Per channel the ids of what arrived, in order."""
-    return {kind: [each.id for each in arrivals if each.channel == kind] for kind in (FEISHU, WEBHOOK)}
+def ids(arrivals: list[Arrival], kind: str) -> list[str]:
+    """What arrived on one channel, in order."""
+    return [each.id for each in arrivals if each.channel == kind]
 
 
 async def test_fifty_calls_beyond_the_limit_are_two_alerts(deploy: Callable[..., Any], tmp_path: Path) -> None:
@@ -57,16 +60,21 @@ async def test_fifty_calls_beyond_the_limit_are_two_alerts(deploy: Callable[...,
         receiver.plan(FEISHU, THROTTLED)
         async with deploy(event_clock=True, policy=str(policy_file(tmp_path, receiver))) as deployment:
             await deployment.ship(recording(tmp_path / "first.jsonl", 0, 100))
-            await receiver.until(lambda: all(len(ids) >= 2 for ids in thresholds(receiver.arrivals).values()))
-            await deployment.kill_worker()
+            await receiver.until(lambda: all(len(ids(receiver.arrivals, kind)) >= 2 for kind in (FEISHU, WEBHOOK)))
             await deployment.ship(recording(tmp_path / "more.jsonl", 100, 10))
             await deployment.decided(lambda decision: decision.used == 69 * AVAILABLE // 10, model="m")
-            raised = await deployment.records(deployment.topics.alerts)
-            found = thresholds(receiver.arrivals)
-            assert found[FEISHU] == found[WEBHOOK]
-            assert len(found[FEISHU]) == len(set(found[FEISHU])) == 2
-            assert {record.key.decode() for record in raised} == set(found[FEISHU])
+            await deployment.kill_worker()
+            await deployment.ship(recording(tmp_path / "rest.jsonl", 110, 10))
+            await deployment.decided(lambda decision: decision.used == 79 * AVAILABLE // 10, model="m")
+            raised = [_alert(record.value) for record in await deployment.records(deployment.topics.alerts)]
+            assert [alert.threshold for alert in raised] == [0.8, 1.0]
+            for kind in (FEISHU, WEBHOOK):
+                assert ids(receiver.arrivals, kind) == [alert.id for alert in raised]
             _nothing_secret(deployment, tmp_path, receiver)
+
+
+def _alert(value: bytes) -> Alert:
+    return msgspec.json.decode(value, type=Alert)
 
 
 def _nothing_secret(deployment: Deployment, logs: Path, receiver: Receiver) -> None:
