@@ -124,11 +124,15 @@ async def ensure_topics(kafka: str, prefix: str, partitions: int = 8) -> int:
     return count
 
 
-async def ensure_changelogs(kafka: str, names: Iterable[str], partitions: int) -> None:
-    """Create the changelog topics of tables that are missing. Raises BrokerUnavailable, TopicError."""
+async def ensure_changelogs(
+    kafka: str, changelogs: Iterable[str], partitions: int, sources: Iterable[str] = ()
+) -> None:
+    """Create the missing changelogs of tables, whose sources must exist. Raises BrokerUnavailable, TopicError."""
     async with _admin(kafka) as admin:
-        existing = await _ensure(admin, dict.fromkeys(names, CHANGELOG), partitions)
-    _check("the topics read", partitions, existing)
+        existing = await _ensure(admin, dict.fromkeys(changelogs, CHANGELOG), partitions)
+        counts = await _counts(admin)
+    existing |= {topic: counts.get(topic, 0) for topic in sources}
+    _check("the worker", partitions, existing)
 
 
 async def detect_timing(kafka: str) -> Timing:
@@ -149,11 +153,16 @@ def _check(source: str, partitions: int, counts: Mapping[str, int]) -> None:
         raise TopicError(msg)
 
 
+async def _counts(admin: AIOKafkaAdminClient) -> dict[str, int]:
+    """The number of partitions of every topic there is."""
+    return {found["topic"]: len(found["partitions"]) for found in await admin.describe_topics()}
+
+
 async def _ensure(admin: AIOKafkaAdminClient, configs: Mapping[str, Config], partitions: int) -> dict[str, int]:
     """Create what is missing and wait until it is there: the partition counts of the topics named."""
     replication = -1  # the broker's default; brokers that do not know this meaning get 1
     for _ in range(_ATTEMPTS):
-        existing = {found["topic"]: len(found["partitions"]) for found in await admin.describe_topics()}
+        existing = await _counts(admin)
         missing = {topic: config for topic, config in configs.items() if not existing.get(topic)}
         if not missing:
             return {topic: existing[topic] for topic in configs}
@@ -169,10 +178,18 @@ async def _ensure(admin: AIOKafkaAdminClient, configs: Mapping[str, Config], par
     raise TopicError(msg)
 
 
-async def _create(admin: AIOKafkaAdminClient, configs: Mapping[str, Config], partitions: int, replication: int) -> list[str]:
+async def _create(
+    admin: AIOKafkaAdminClient, configs: Mapping[str, Config], partitions: int, replication: int
+) -> list[str]:
     """Ask for topics; the refusals, as text. Somebody else having created one is none."""
     wanted = [
-        NewTopic(topic, partitions, replication, replica_assignments={} if replication == -1 else None, topic_configs=dict(config))
+        NewTopic(
+            topic,
+            partitions,
+            replication,
+            replica_assignments={} if replication == -1 else None,
+            topic_configs=dict(config),
+        )
         for topic, config in configs.items()
     ]
     response = await admin.create_topics(wanted)

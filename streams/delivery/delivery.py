@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaError
 from faust.types import TP
 
 from streams.delivery.book import Book, value_of
-from streams.delivery.errors import DeliveryError, LogChanged, MalformedRow
+from streams.delivery.errors import DeliveryError, LogChangedError, MalformedRowError
 from streams.delivery.lease import Lease, Surroundings
 from streams.delivery.log import PartitionLog, inspect
 from streams.delivery.resume import Found, Resume, resume
@@ -144,11 +144,13 @@ class Delivery:
         recovered = {tp: self._recover(tp) for tp in self._due}
         kept = {tp: lease.place for tp, lease in self.leases.items()}
         places = kept | {tp: found.place for tp, found in recovered.items()}
-        look = await inspect(self.kafka, {TopicPartition(*tp): place.position if place else 0 for tp, place in places.items()})
+        look = await inspect(
+            self.kafka, {TopicPartition(*tp): place.position if place else 0 for tp, place in places.items()}
+        )
         for tp, place in kept.items():
             if resume(place, look[TopicPartition(*tp)])[:2] != (place.position, place.incarnation):
                 msg = f"the log of {tp.topic}/{tp.partition} was replaced or shortened below offset {place.position}"
-                raise LogChanged(msg)
+                raise LogChangedError(msg)
         await asyncio.gather(*(self._assign(tp, state, look[TopicPartition(*tp)]) for tp, state in recovered.items()))
         for lease in self.leases.values():
             lease.start()
@@ -160,9 +162,9 @@ class Delivery:
     def _recover(self, tp: TP) -> Recovered:
         try:
             return recover(self.tables[tp.topic].take(tp.partition))
-        except MalformedRow as error:
+        except MalformedRowError as error:
             msg = f"{'/'.join(map(str, self._changelog(tp)))}: {error}"
-            raise MalformedRow(msg) from error
+            raise MalformedRowError(msg) from error
 
     async def _assign(self, tp: TP, recovered: Recovered, found: Found) -> None:
         began = time.monotonic()
@@ -176,7 +178,9 @@ class Delivery:
         log = PartitionLog(self.kafka, TopicPartition(*tp))
         fail = lambda error: self.fail(error, str(lease))  # noqa: E731
         try:
-            await step.assigned(tp.partition, Restored(rows, at.incarnation, at.position, at.lost, log, lease.touch, fail))
+            await step.assigned(
+                tp.partition, Restored(rows, at.incarnation, at.position, at.lost, log, lease.touch, fail)
+            )
         except BaseException:
             step.revoked(tp.partition)
             raise
@@ -198,4 +202,10 @@ def _report(tp: TP, recovered: Recovered, at: Resume) -> None:
             tp.topic, tp.partition, before.position, at.incarnation, at.position,
         )  # fmt: skip
     if at.lost:
-        logger.error("%s/%s: records from offset %s to %s were deleted unread", tp.topic, tp.partition, before.position, at.position)
+        logger.error(
+            "%s/%s: records from offset %s to %s were deleted unread",
+            tp.topic,
+            tp.partition,
+            before.position,
+            at.position,
+        )

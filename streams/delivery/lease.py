@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from streams.delivery.book import Book, Page
-from streams.delivery.errors import LogChanged
+from streams.delivery.errors import LogChangedError
 from streams.delivery.resume import Resume, fingerprint
 from streams.delivery.rows import Place
 from streams.delivery.send import Sender
@@ -17,7 +17,9 @@ from streams.delivery.step import Flush, Moment, Observer, Progress, Record, Ste
 
 IDLE_SECONDS = 1.0  # a step is asked at least this often, so that it can act on time alone
 STOP_SECONDS = 1.0
-MAX_AHEAD = 100_000  # offsets handled since the last flush began; beyond them handling waits, which bounds what a step holds
+MAX_AHEAD = (
+    100_000  # offsets handled since the last flush began; beyond them handling waits, which bounds what a step holds
+)
 _NOTHING = Flush()
 
 
@@ -27,7 +29,9 @@ class Surroundings:
 
     sender: Sender
     observer: Observer
-    end_of: Callable[[str, int], tuple[int | None, bool]]  # topic, partition -> offset after its last record; whether that is fresh
+    end_of: Callable[
+        [str, int], tuple[int | None, bool]
+    ]  # topic, partition -> offset after its last record; whether that is fresh
     fail: Callable[[BaseException, str], None]
 
 
@@ -177,10 +181,12 @@ class Lease:
     async def _store(self, page: Page) -> None:
         sender, before = self._around.sender, self.stored_at
         self.stored_at = await sender.append(self._changelog, self.partition, page.entries)
-        if self.stored_at <= before:  # another broker, or one that has lost what it had acknowledged: a place must not outlive its rows
+        if (
+            self.stored_at <= before
+        ):  # another broker, or one that has lost what it had acknowledged: a place must not outlive its rows
             await sender.append(self._changelog, self.partition, self._book.withdrawal)
             msg = f"{self._changelog}/{self.partition} has gone back from offset {before} to {self.stored_at}: rows are lost"
-            raise LogChanged(msg)
+            raise LogChangedError(msg)
         self._book.close()
 
     def _moment(self) -> Moment:

@@ -56,7 +56,9 @@ async def _look(consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int
             end, records = consumer.highwater(tp), batches.get(tp)
             if records:
                 found[tp] = Found(0, end, records[0])
-            elif end is not None and (end <= offsets[tp] or not batches):  # nothing there, or all from there on compacted away
+            elif end is not None and (
+                end <= offsets[tp] or not batches
+            ):  # nothing there, or all from there on compacted away
                 found[tp] = Found(0, end, None)
     return found
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rules.moment import Millis
-from streams.delivery.errors import MalformedRow
+from streams.delivery.errors import MalformedRowError
 
 SCHEMA = 1
 """Of the format above. Raise it with every change a former program would misread; a newer one is refused, never guessed at."""
@@ -69,7 +69,7 @@ def encode_row(flush: int, value: Any) -> bytes:
 
 
 def recover(rows: Mapping[bytes, bytes]) -> Recovered:
-    """The newest whole state among rows of any number of owners. Raises MalformedRow."""
+    """The newest whole state among rows of any number of owners. Raises MalformedRowError."""
     places, slots = _by_owner(rows)
     newest = max((*places, *slots), default="")
     if not places:
@@ -92,7 +92,7 @@ def _by_owner(rows: Mapping[bytes, bytes]) -> tuple[dict[str, bytes], dict[str, 
         match = _KEY.fullmatch(key)
         if match is None or bool(match["name"]) != bool(match["slot"]):
             msg = f"not a key of ours: {key[:80]!r}"
-            raise MalformedRow(msg)
+            raise MalformedRowError(msg)
         owner = match["owner"].decode()
         if match["slot"]:
             slots.setdefault(owner, {}).setdefault(_text(match["name"]), []).append(key)
@@ -117,7 +117,7 @@ def _decode_row(raw: bytes, name: str) -> tuple[int, msgspec.Raw | None]:
         return msgspec.json.decode(flush, type=int), value[0] if value else None
     except (msgspec.DecodeError, ValueError) as error:
         msg = f"row {name!r} is no [flush, value]: {raw[:80]!r}"
-        raise MalformedRow(msg) from error
+        raise MalformedRowError(msg) from error
 
 
 def _decode_place(raw: bytes) -> Place:
@@ -125,11 +125,11 @@ def _decode_place(raw: bytes) -> Place:
         schema = msgspec.json.decode(raw, type=dict[str, Any]).get("schema")
         if schema != SCHEMA:
             msg = f"rows have schema {schema}, this program knows {SCHEMA}: run the version that wrote them, or migrate them"
-            raise MalformedRow(msg)
+            raise MalformedRowError(msg)
         return msgspec.json.decode(raw, type=Place)
     except msgspec.DecodeError as error:
         msg = f"the position row cannot be read ({error}): {raw[:80]!r}"
-        raise MalformedRow(msg) from error
+        raise MalformedRowError(msg) from error
 
 
 def _text(raw: bytes) -> str:
@@ -137,4 +137,4 @@ def _text(raw: bytes) -> str:
         return raw.decode()
     except UnicodeDecodeError as error:
         msg = f"not a key of ours: {raw[:80]!r}"
-        raise MalformedRow(msg) from error
+        raise MalformedRowError(msg) from error

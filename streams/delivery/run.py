@@ -34,7 +34,9 @@ def run(app: DeliveryApp, *beside: AbstractAsyncContextManager[object]) -> int:
 
 def configure_logging(level: int = logging.INFO) -> None:
     """Our lines to stderr; of the libraries only what is wrong."""
-    logging.basicConfig(level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True)
+    logging.basicConfig(
+        level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True
+    )
     _quieten(max(level, logging.WARNING))
     logging.getLogger("mode.timers").setLevel(logging.ERROR)  # a timer that waits out a rebalance is no news
 
@@ -67,7 +69,7 @@ async def _serve(app: DeliveryApp, stopping: asyncio.Event) -> None:
     """Return when it is time to stop."""
     delivery = app.delivery
     names = [table.changelog_topic_name for table in delivery.tables.values()]
-    await ensure_changelogs(delivery.kafka, names, app.conf.topic_partitions)
+    await ensure_changelogs(delivery.kafka, names, app.conf.topic_partitions, delivery.steps)
     await delivery.sender.start()
     delivery.waiting_since = time.monotonic()
     running = [_failing(delivery, app.start(), "starting"), _failing(delivery, watch(delivery), "watching")]

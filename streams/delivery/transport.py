@@ -15,12 +15,14 @@ from typing import Any, ClassVar, cast
 import aiokafka
 from aiokafka import TopicPartition
 from aiokafka.errors import IllegalStateError
+from faust.tables.manager import TableManager
+from faust.tables.recovery import Recovery
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from faust.types.transports import ConsumerT
 
 from streams.delivery.delivery import Delivery
-from streams.delivery.errors import LogChanged
+from streams.delivery.errors import DeliveryError, LogChangedError
 from streams.delivery.lease import Lease
 from streams.delivery.log import ends
 from streams.delivery.step import Record
@@ -104,6 +106,10 @@ class BatchConsumer(driver.Consumer):
         self._seeks += 1  # first: what was fetched before the thread has sought is stale from now on
         await self._thread.call_thread(self._thread.start_at, positions, self._seeks)
 
+    @property
+    def _recovery(self) -> Recovery:
+        return cast(TableManager, self.app.tables).recovery
+
     # Rebalances
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
@@ -118,14 +124,17 @@ class BatchConsumer(driver.Consumer):
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
         try:
-            self.delivery.expect(assigned, generation_id, self.app.tables.recovery.active_offsets)
+            self.delivery.expect(assigned, generation_id, self._recovery.active_offsets)
         except Exception as error:  # noqa: BLE001 - aiokafka would log it and go on
             return self.delivery.fail(error)
+        self._recovery.signal_recovery_end.clear()  # set by us, and of the recovery before
         await super().on_partitions_assigned(assigned, generation_id)
 
     async def perform_seek(self) -> None:
         """Called by Faust when all tables are restored, to seek to the committed positions; ours stand in the tables."""
         try:
+            if self._recovery.need_recovery():
+                raise DeliveryError(f"tables are said to be restored, but are not: {self._recovery.active_remaining()}")
             done = await self.delivery.take_up()
         except IllegalStateError:  # the assignment has changed: Faust knows that this means another rebalance
             raise
@@ -191,11 +200,11 @@ class BatchConsumer(driver.Consumer):
         tp = TP(lease.step.topic, lease.partition)
         if offset < lease.position:
             msg = f"the log of {tp.topic}/{tp.partition} was replaced: offset {offset} came after {lease.position - 1}"
-            raise LogChanged(msg)
+            raise LogChangedError(msg)
         begin = (await self.earliest_offsets(TopicPartition(*tp)))[tp]
         if begin > lease.position:
             msg = f"records of {tp.topic}/{tp.partition} from offset {lease.position} to {begin} were deleted before they were read"
-            raise LogChanged(msg)
+            raise LogChangedError(msg)
 
     def _note_positions(self, fetched: Fetched) -> None:
         """Positions say more than the last record's offset: behind it there may be offsets without a record."""
@@ -203,7 +212,7 @@ class BatchConsumer(driver.Consumer):
             for tp, lease in self.delivery.leases.items():
                 if lease.started and (position := fetched.positions.get(tp)) is not None:
                     lease.advance(position)
-        recovery = self.app.tables.recovery
+        recovery = self._recovery
         if recovery.in_recovery:
             for tp in recovery.active_tps:
                 if (position := fetched.positions.get(tp)) is not None:

@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.delivery.delivery import Delivery
-from streams.delivery.errors import Stalled
+from streams.delivery.errors import StalledError
 
 STALL_SECONDS = 30.0  # a position with work ahead of it moves at least once in this time
 WAIT_SECONDS = 90.0  # for the group, for a table's next rows, for a step to take its partitions over
@@ -53,13 +53,15 @@ async def watch(delivery: Delivery) -> None:
             waiting = delivery.waiting_since
             if waiting is not None and time.monotonic() - waiting > WAIT_SECONDS:
                 msg = f"no partition was handled for {WAIT_SECONDS:.0f} s: the group does not come together, or a table is not restored"
-                raise Stalled(msg)
+                raise StalledError(msg)
             places = await _places(delivery, consumer)
             for name in stalls.look(time.monotonic(), places):
                 position, end = places[name]
-                msg = f"{name} has stood at offset {position} for {STALL_SECONDS:.0f} s although the log goes on to {end}"
-                raise Stalled(msg)
-    except Stalled as stalled:
+                msg = (
+                    f"{name} has stood at offset {position} for {STALL_SECONDS:.0f} s although the log goes on to {end}"
+                )
+                raise StalledError(msg)
+    except StalledError as stalled:
         delivery.fail(stalled)
     finally:
         await consumer.stop()

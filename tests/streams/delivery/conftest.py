@@ -21,10 +21,10 @@ from typing import Any
 import msgspec
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from streams.delivery.log import ends
 from streams.delivery.rows import Recovered, recover
-from streams.topics import COMPACTED, ensure_changelogs
+from streams.topics import ensure_changelogs
 
 WORKER = Path(__file__).with_name("counting.py")
 ROOT = Path(__file__).parents[3]
@@ -84,7 +84,9 @@ class Worker:
 
     async def wait_for(self, first: str, count: int = 1) -> None:
         """Wait for so many lines that begin with this word."""
-        await until(lambda: len(self.lines(first)) >= count or self.process.poll() is not None, f"{count} lines {first!r}")
+        await until(
+            lambda: len(self.lines(first)) >= count or self.process.poll() is not None, f"{count} lines {first!r}"
+        )
         assert len(self.lines(first)) >= count, self.output.read_text()[-3000:]
 
     def send(self, number: signal.Signals) -> None:
@@ -114,15 +116,27 @@ class Scene:
         return f"{self.topic}-counting-changelog"
 
     async def create(self) -> None:
-        await ensure_changelogs(self.broker.kafka, [self.topic, f"{self.topic}.out", self.changelog], self.partitions)
+        """The topics; the changelog also, lest a client's asking for it creates it otherwise."""
+        async with self._admin() as admin:
+            await admin.create_topics(
+                [NewTopic(self.topic, self.partitions, 1), NewTopic(f"{self.topic}.out", self.partitions, 1)]
+            )
+        await ensure_changelogs(self.broker.kafka, [self.changelog], self.partitions, [self.topic])
 
     async def recreate(self) -> None:
         """Another log under the same name."""
+        async with self._admin() as admin:
+            await admin.delete_topics([self.topic])
+            await admin.create_topics([NewTopic(self.topic, self.partitions, 1)])
+
+    @asynccontextmanager
+    async def _admin(self) -> AsyncIterator[AIOKafkaAdminClient]:
         admin = AIOKafkaAdminClient(bootstrap_servers=self.broker.kafka)
         await admin.start()
-        await admin.delete_topics([self.topic])
-        await admin.close()
-        await self.create()
+        try:
+            yield admin
+        finally:
+            await admin.close()
 
     async def write_row(self, key: bytes, value: bytes) -> None:
         """Something on partition 2 of the changelog that no worker has written."""
@@ -131,7 +145,15 @@ class Scene:
 
     def worker(self, misbehave: str = "") -> Worker:
         output = self.directory / f"{self.topic}-{len(self.workers)}.txt"
-        command = [sys.executable, str(WORKER), self.broker.kafka, self.topic, self.topic, str(self.partitions), misbehave]
+        command = [
+            sys.executable,
+            str(WORKER),
+            self.broker.kafka,
+            self.topic,
+            self.topic,
+            str(self.partitions),
+            misbehave,
+        ]
         with output.open("wb") as file:
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "gateway")])}
             process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=environment)
@@ -146,19 +168,20 @@ class Scene:
     @asynccontextmanager
     async def load(self, rate: int = 15_000) -> AsyncIterator[None]:
         """Produce so many records a second meanwhile."""
+        enough = asyncio.Event()
 
-        async def forever() -> None:
+        async def until_enough() -> None:
             async with _producer(self.broker.kafka) as producer:
-                while True:
+                while not enough.is_set():
                     await self._send(producer, rate // 20)
                     await asyncio.sleep(0.05)
 
-        task = asyncio.create_task(forever())
+        task = asyncio.create_task(until_enough())
         try:
             yield
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            enough.set()
+            await task
 
     @asynccontextmanager
     async def supervised(self) -> AsyncIterator[Worker]:
@@ -176,7 +199,6 @@ class Scene:
         finally:
             task.cancel()
 
-
     async def _send(self, producer: AIOKafkaProducer, count: int) -> None:
         for partition in range(self.partitions):
             batch = producer.create_batch()
@@ -185,7 +207,7 @@ class Scene:
                 batch.append(key=None, value=value.encode(), timestamp=None)
                 self.sent[value] += 1
             batch.close()
-            await asyncio.shield(asyncio.ensure_future(_acknowledged(producer, batch, self.topic, partition)))
+            await (await producer.send_batch(batch, self.topic, partition=partition))
 
     async def recovered(self) -> list[Recovered]:
         """The state on the changelog, read apart from the workers."""
@@ -229,10 +251,6 @@ class Scene:
         assert await self.emitted() == self.sent
 
 
-async def _acknowledged(producer: AIOKafkaProducer, batch: Any, topic: str, partition: int) -> None:
-    await (await producer.send_batch(batch, topic, partition=partition))
-
-
 @asynccontextmanager
 async def _producer(kafka: str) -> AsyncIterator[AIOKafkaProducer]:
     producer = AIOKafkaProducer(bootstrap_servers=kafka, acks="all", max_batch_size=1 << 20)
@@ -247,7 +265,9 @@ async def read_all(kafka: str, topic: str, partitions: int) -> list[Any]:
     """Every record of a topic."""
     tps = [TopicPartition(topic, partition) for partition in range(partitions)]
     wanted = await ends(kafka, tps)
-    consumer = AIOKafkaConsumer(bootstrap_servers=kafka, group_id=None, auto_offset_reset="earliest", fetch_max_wait_ms=10)
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=kafka, group_id=None, auto_offset_reset="earliest", fetch_max_wait_ms=10
+    )
     await consumer.start()
     try:
         consumer.assign(tps)

@@ -61,7 +61,10 @@ class Counting:
             raise ValueError("a mistake in the flush")
         counts = self.counts[partition]
         place = f"{self.incarnations[partition]} {moment.position}".encode()
-        outputs = [Output(f"{TOPIC}.out", partition, f"{partition}|{value}".encode(), b"%d %s" % (counts[value], place)) for value in changed]
+        outputs = [
+            Output(f"{TOPIC}.out", partition, f"{partition}|{value}".encode(), b"%d %s" % (counts[value], place))
+            for value in changed
+        ]
         return Flush(outputs, {value: counts[value] for value in changed})
 
     def revoked(self, partition: int) -> None:
@@ -70,7 +73,9 @@ class Counting:
 
 
 configure_logging()
-app = build_app(GROUP, kafka=KAFKA, partitions=PARTITIONS, session_timeout=1.2, fetch_max_wait_ms=10, commit_interval=0.2)
+app = build_app(
+    GROUP, kafka=KAFKA, partitions=PARTITIONS, session_timeout=1.2, fetch_max_wait_ms=10, commit_interval=0.2
+)
 deliver(app, Counting())
 say("started", os.getpid())
 sys.exit(run(app))

@@ -51,7 +51,11 @@ class Owner:
     def flush(self) -> None:
         if not self.writing:
             now = state_after(self.position)
-            changed = {name: now.get(name) for name in now.keys() | self.stored.keys() if now.get(name) != self.stored.get(name)}
+            changed = {
+                name: now.get(name)
+                for name in now.keys() | self.stored.keys()
+                if now.get(name) != self.stored.get(name)
+            }
             self.stored = now
             self.writing = list(self.book.write(changed, incarnation=0, position=self.position, record="").entries)
             self.goal = self.position

@@ -35,6 +35,10 @@ async def test_a_worker_joins_and_leaves_under_load(scene) -> None:
         await first.end(signal.SIGKILL)
         await third.wait_for("assigned", 4)
     await scene.assert_exact()
+    taken_over = [
+        line[2] for line in (*first.lines("assigned")[4:], *second.lines("assigned"), *third.lines("assigned"))
+    ]
+    assert "0" not in taken_over
 
 
 async def test_sigterm_leaves_nothing_to_replay(scene) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from streams.delivery.errors import MalformedRow
+from streams.delivery.errors import MalformedRowError
 from streams.delivery.rows import Place, encode_row, new_owner, place_key, recover, row_key
 
 A = new_owner(1_000, 7)
@@ -43,7 +43,11 @@ def test_a_broken_off_flush_is_invisible() -> None:
 
 def test_the_newer_of_two_finished_versions_is_taken() -> None:
     """Slots alternate; the higher flush wins whatever its slot."""
-    rows = {row_key("k", A, 0): encode_row(3, "new"), row_key("k", A, 1): encode_row(2, "old"), place_key(A): place(4, 10)}
+    rows = {
+        row_key("k", A, 0): encode_row(3, "new"),
+        row_key("k", A, 1): encode_row(2, "old"),
+        place_key(A): place(4, 10),
+    }
     assert values(rows) == {"k": "new"}
 
 
@@ -72,7 +76,11 @@ def test_a_former_owner_never_wins() -> None:
 
 def test_an_owner_that_has_not_finished_a_flush_is_passed_over() -> None:
     """Until the new owner's copy is whole the former owner's state is the state; the next tag is above both."""
-    rows = {row_key("k", B, 0): encode_row(1, "half"), row_key("k", A, 0): encode_row(1, "whole"), place_key(A): place(1, 10)}
+    rows = {
+        row_key("k", B, 0): encode_row(1, "half"),
+        row_key("k", A, 0): encode_row(1, "whole"),
+        place_key(A): place(1, 10),
+    }
     assert values(rows) == {"k": "whole"}
     assert recover(rows).owner == B
 
@@ -109,12 +117,20 @@ def test_falsy_values_are_values(value: object) -> None:
         pytest.param({place_key(A): b'{"schema":1}'}, "position row cannot be read", id="a place without its fields"),
         pytest.param({place_key(A): b'{"flush":1,"incarnation":0,"position":1}'}, "schema None", id="no schema"),
         pytest.param({place_key(A): b'{"schema":2,"what":0}'}, "schema 2, this program knows 1", id="a newer schema"),
-        pytest.param({place_key(A): place(1, 1), row_key("k", A, 0): b"5"}, r"row 'k' is no \[flush, value\]", id="a bare value"),
-        pytest.param({place_key(A): place(1, 1), row_key("k", A, 0): b"[]"}, r"row 'k' is no \[flush, value\]", id="no flush"),
-        pytest.param({place_key(A): place(1, 1), row_key("k", A, 0): b'["x",1]'}, r"row 'k' is no", id="a flush that is no number"),
+        pytest.param(
+            {place_key(A): place(1, 1), row_key("k", A, 0): b"5"}, r"row 'k' is no \[flush, value\]", id="a bare value"
+        ),
+        pytest.param(
+            {place_key(A): place(1, 1), row_key("k", A, 0): b"[]"}, r"row 'k' is no \[flush, value\]", id="no flush"
+        ),
+        pytest.param(
+            {place_key(A): place(1, 1), row_key("k", A, 0): b'["x",1]'},
+            r"row 'k' is no",
+            id="a flush that is no number",
+        ),
     ],
 )
 def test_malformed_rows_are_refused(rows: dict[bytes, bytes], says: str) -> None:
     """What we have not written is named, never skipped: a skipped row would be a wrong total."""
-    with pytest.raises(MalformedRow, match=says):
+    with pytest.raises(MalformedRowError, match=says):
         recover(rows)
