@@ -1,11 +1,12 @@
 """The accounting day: which day an instant belongs to, when that day began, when the next one begins.
 
-A day is named by the local date on which it starts. `day_starts` moves the start away from midnight: with "17:00", 16:59 still belongs to the day before.
+A day is named by the local date on which it starts. `day_starts` moves the start away from midnight: with "17:00",
+16:59 still belongs to the day before.
 """
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -20,7 +21,7 @@ class Calendar:
 
     def __init__(self, zone: str = "Asia/Shanghai", day_starts: str = "00:00") -> None:
         """Raises ZoneInfoNotFoundError for an unknown zone, ValueError for a start that is not `HH:MM`."""
-        self.zone: tzinfo = timezone.utc if zone == "UTC" else ZoneInfo(zone)
+        self.zone: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
         self.starts = time.fromisoformat(day_starts)
         self._hours: dict[int, tuple[Millis, Millis, Day, Day]] = {}
         self.start = lru_cache(maxsize=64)(self._start)
@@ -49,7 +50,8 @@ class Calendar:
         return from_datetime(datetime.combine(date.fromisoformat(day), self.starts, self.zone))
 
     def _look_up(self, hour: int) -> tuple[Millis, Millis, Day, Day]:
-        """Within one hour of the epoch at most one day change can fall: (change, end of hour, day before, day after)."""
+        """Within one hour of the epoch at most one day change can fall: (change, end of hour, day before, day
+        after)."""
         first, last = self._slow(hour * HOUR), self._slow((hour + 1) * HOUR - 1)
         change = self._start(last) if first != last else (hour + 1) * HOUR
         return change, (hour + 1) * HOUR, first, last

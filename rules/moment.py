@@ -1,4 +1,5 @@
-"""Instants: whole milliseconds since the Unix epoch, so that the hot path compares integers and nothing is ever naive."""
+"""Instants: whole milliseconds since the Unix epoch, so that the hot path compares integers and nothing is ever
+naive."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ MINUTE: Millis = 60 * SECOND
 HOUR: Millis = 60 * MINUTE
 DAY: Millis = 24 * HOUR
 
-# Sane instants: the first is before any gateway's log, the last is far enough to be a mistake and near enough for datetime.
+# Sane instants: the first is before any gateway's log, the last is far enough to be a mistake and near enough for
+# datetime.
 EARLIEST: Millis = 946_684_800_000  # 2000-01-01T00:00:00Z
 LATEST: Millis = 4_102_444_800_000  # 2100-01-01T00:00:00Z
 

@@ -1,9 +1,13 @@
-"""What the operator wants, already checked. `policy_check.py` turns a parsed file into this; without a file these defaults hold."""
+"""What the operator wants, already checked. `policy_check` turns a parsed file into this; without it, defaults hold."""
 
 from __future__ import annotations
 
+import hashlib
+from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -50,6 +54,10 @@ class Channel(Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         return f"Channel({self.name!r}, kind={self.kind!r})"
 
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """What rich shows; a struct would offer all fields."""
+        return [("name", self.name), ("kind", self.kind)]
+
 
 class Gateway(Struct, frozen=True, kw_only=True):
     """How one gateway tells of its usage, and whether it counts its own admissions."""
@@ -80,6 +88,37 @@ class RuleSpec(Struct, frozen=True, kw_only=True):
     priority: int = 0
 
 
+class Budget(Struct, frozen=True, kw_only=True):
+    """What a tenant may use. None: no limit."""
+
+    daily_tokens: int | None = None
+    monthly_tokens: int | None = None
+    over: str = "degrade"  # what happens beyond it: degrade, block, warn
+
+
+class Spend(Struct, frozen=True, kw_only=True):
+    """The money at which everything online closes."""
+
+    daily: Decimal
+    currency: str = "CNY"
+    basis: str = "charged"  # tokens beyond the free pool (high estimate); list: every token
+
+
+class Price(Struct, frozen=True, kw_only=True):
+    """Money per million tokens, exact. None: cached input costs what input costs."""
+
+    input: Decimal
+    output: Decimal
+    cached_input: Decimal | None = None
+
+
+class Rate(Struct, frozen=True, kw_only=True):
+    """At most `calls` calls in any `per` milliseconds."""
+
+    calls: int
+    per: Millis
+
+
 class Policy(Struct, frozen=True, kw_only=True):
     """Everything the operator decides, with defaults that need no file."""
 
@@ -92,6 +131,11 @@ class Policy(Struct, frozen=True, kw_only=True):
     alerts: Alerting = Alerting()
     channels: dict[str, Channel] = {}
     gateways: dict[str, Gateway] = {}
+    tenant_default: Budget = Budget()
+    tenants: dict[str, Budget] = {}
+    spend: Spend | None = None
+    prices: dict[str, Price] = {}
+    limits: dict[str, Rate] = {}  # per_ip, per_user
     rules: tuple[RuleSpec, ...] = ()
     lateness: Millis = 5 * SECOND  # how long a record may be under way
     close_after_days: int = 3  # events for days closed longer ago are refused as too late
@@ -109,6 +153,17 @@ class Policy(Struct, frozen=True, kw_only=True):
     def calendar(self) -> Calendar:
         """The accounting days of this policy."""
         return Calendar(self.timezone, self.day_starts)
+
+    def dormant(self) -> tuple[str, ...]:
+        """Sections that are checked and kept but bind nobody yet; an operator must not take them for protection."""
+        budgets = self.tenants or self.tenant_default != Budget()
+        given = {"tenants": budgets, "limits": self.limits, "spend": self.spend, "prices": self.prices}
+        return tuple(name for name, content in given.items() if content)
+
+    def hashed(self) -> Policy:
+        """With the hash of its content. Called while channels hold references, so that no secret goes into it."""
+        content = msgspec.json.encode(replace(self, hash=""), order="deterministic")
+        return replace(self, hash=hashlib.sha256(content).hexdigest()[:12])
 
     def observing(self) -> Policy:
         """The same policy, not binding."""

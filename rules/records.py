@@ -12,8 +12,11 @@ from msgspec import Struct
 from rules.moment import Millis
 
 
-class Usage(Struct, frozen=True, kw_only=True, tag="usage", tag_field="type", gc=False):
-    """One finished call. `at` is its end and decides the day. `total_tokens` is what the provider charges."""
+class Usage(Struct, frozen=True, tag="usage", tag_field="type", gc=False):
+    """One finished call. `at` is its end and decides the day. `total_tokens` is what the provider charges.
+
+    Name the fields when you make one; only the hot path gives them by position, which takes a fifth of the time.
+    """
 
     id: str
     at: Millis
@@ -45,7 +48,8 @@ class Package(Struct, frozen=True, kw_only=True):
 
 
 class Reading(Struct, frozen=True, kw_only=True, tag="balance", tag_field="type"):
-    """The provider's balance of one model: `available` tokens at `at`, with usage settled only up to some earlier instant."""
+    """The provider's balance of one model: `available` tokens at `at`, with usage settled only up to some earlier
+    instant."""
 
     id: str
     at: Millis

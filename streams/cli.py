@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-# name -> module under streams.commands; the module holds a click command named `command`.
+# name -> (module under streams.commands that holds a click command named `command`, what `--help` says of it)
 COMMANDS = {
-    "check-policy": "check_policy",
-    "demo": "demo",
-    "explain": "explain",
-    "replay": "replay",
-    "ship": "ship",
-    "simulate": "simulate",
-    "up": "up",
-    "worker": "worker",
+    "check-policy": ("check_policy", "Check a policy file: every mistake at once."),
+    "demo": ("demo", "Show two recorded incidents pass through Kafka and Redis."),
+    "explain": ("explain", "Tell why a decision is as it is."),
+    "replay": ("replay", "Judge recordings again, without Kafka or Redis."),
+    "ship": ("ship", "Send a log file or JSON lines to Kafka."),
+    "simulate": ("simulate", "Let formulas guard a simulated provider."),
+    "up": ("up", "Start a broker, a Redis and workers on this machine."),
+    "worker": ("worker", "Meter, judge, publish and notify."),
 }
 
 
@@ -29,8 +29,13 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        found: Any = import_module(f"streams.commands.{COMMANDS[cmd_name]}").command
+        module, _ = COMMANDS[cmd_name]
+        found: Any = import_module(f"streams.commands.{module}").command
         return found if isinstance(found, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in sorted(COMMANDS.items())])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

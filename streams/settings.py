@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from pathlib import Path
+from typing import Any, Self
 
 DEFAULT_HTTP = "127.0.0.1:6066"
+VARIABLES = {name: f"BLASTDOOR_{name.upper()}" for name in ("kafka", "redis", "policy", "http", "prefix")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where the parts are. `prefix` names topics and keys; event mode adds `-event` so that recordings never mix with live data."""
+    """Where the parts are.
+
+    `prefix` names topics and keys; event mode adds `-event` so that recordings never mix with live data.
+    """
 
     kafka: str = "127.0.0.1:9092"
     redis: str = "redis://127.0.0.1:6379/0"
@@ -23,8 +29,7 @@ class Settings:
     @classmethod
     def from_environment(cls, **options: str | None) -> Self:
         """Settings from `BLASTDOOR_*`; `options` that are not None win."""
-        names = {"kafka": "BLASTDOOR_KAFKA", "redis": "BLASTDOOR_REDIS", "policy": "BLASTDOOR_POLICY", "http": "BLASTDOOR_HTTP", "prefix": "BLASTDOOR_PREFIX"}
-        found = {name: os.environ[variable] for name, variable in names.items() if variable in os.environ}
+        found: dict[str, Any] = {name: os.environ[key] for name, key in VARIABLES.items() if key in os.environ}
         return cls(**(found | {name: value for name, value in options.items() if value is not None}))
 
     def on_event_clock(self) -> Self:
@@ -35,3 +40,13 @@ class Settings:
     def legacy_prefix(self) -> str:
         """Empty in production: the keys gateways know. In event mode the keys of recordings are kept apart."""
         return f"{self.prefix}:" if self.event_clock else ""
+
+
+def state_directory() -> Path:
+    """Where a program keeps what it must remember: `$XDG_STATE_HOME`, else `~/.local/state`."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+
+
+def environment() -> Mapping[str, str]:
+    """The process's environment as it is now, for what refers to it by name (`env:NAME` in a policy file)."""
+    return dict(os.environ)

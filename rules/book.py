@@ -1,0 +1,191 @@
+"""One model's book: what was metered and heard of it, and the ruling that follows. Everything a judge knows of a scope
+is in here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Struct, field
+
+from rules.alerts import Alert
+from rules.announce import Announced, announce
+from rules.calendar import Calendar, Day
+from rules.calibration import calibrate
+from rules.counter import Counter
+from rules.curve import Folded
+from rules.facts import Heard, Minutes, Partial, Scope
+from rules.limit import Limit, effective_limit
+from rules.marks import Marks
+from rules.minutes import MinuteSheets
+from rules.model_facts import model_facts
+from rules.moment import DAY, HOUR, Millis
+from rules.policy import Mode, ModelTerms, Policy
+from rules.pool import infer, observe
+from rules.pool_state import Bounds, Metered, Notice, PoolState
+from rules.records import Calibration, Reading
+from rules.rulebook import Rulebook, Verdict
+from rules.ruling import Ruling, is_history
+from rules.scope_facts import FactValue
+
+
+class BookRow(Struct, kw_only=True):
+    """What of a book is stored beside its partials and minutes."""
+
+    born: Millis = 0  # when the counter began
+    pool: PoolState = field(default_factory=PoolState)
+    calibrations: list[Calibration] = []  # taken in when the book is looked at next
+    folded: Folded = field(default_factory=Folded)
+    announced: Announced = Announced()
+    carried: int = 0
+    closed_before: Day = ""
+    last: Ruling | None = None  # the newest in the history
+
+
+class Sight(NamedTuple):
+    """What is known of a model at an instant."""
+
+    now: Millis
+    metered: Metered
+    bounds: Bounds
+    notices: list[Notice]
+
+    @property
+    def used(self) -> int:
+        """Tokens used since the day began."""
+        return self.metered.total - self.metered.day_base
+
+
+class ModelBook:
+    """The book of one model."""
+
+    def __init__(self, scope: Scope, policy: Policy, row: BookRow) -> None:
+        self.scope = scope
+        self.model = scope.removeprefix("model:")
+        self.row = row
+        self.counter = Counter(row.carried, row.closed_before)
+        self.sheets = MinuteSheets(row.folded)
+        self._policy = policy
+        self._terms: ModelTerms = policy.terms(self.model)
+        self._calendar: Calendar = policy.calendar()
+
+    def merge(self, fact: Partial | Minutes) -> bool:
+        """Take metered usage; says whether it was news."""
+        return self.counter.merge(fact) if isinstance(fact, Partial) else self.sheets.merge(fact)
+
+    def hear(self, heard: Heard) -> None:
+        """Take a reading or a calibration. Repeats change nothing."""
+        record = heard.record
+        if isinstance(record, Reading):
+            observe(self.row.pool, record)
+        elif isinstance(record, Calibration):
+            self.row.calibrations.append(record)
+
+    def look(self, now: Millis, marks: Marks) -> Sight:
+        """Work out what is known of the pool at `now`."""
+        self.row.born = self.row.born or now
+        pool, metered = self.row.pool, self._metered(now, marks)
+        notices = [told for each in self.row.calibrations for told in calibrate(pool, self._terms, metered, each, now)]
+        self.row.calibrations = []
+        bounds, noticed = infer(pool, self._terms, metered, now)
+        notices += noticed
+        return Sight(now, metered, bounds, notices)
+
+    def rule(self, sight: Sight, rulebook: Rulebook, formula: str | None = None) -> Ruling:
+        """What holds then. `formula` in place of the policy's own is for comparison."""
+        limit = effective_limit(self._terms, sight.bounds, sight.metered, formula)
+        return self._ruling(sight, limit, rulebook.decide("model", self._facts(sight, limit)))
+
+    def announce(self, ruling: Ruling, sight: Sight) -> list[Alert]:
+        """What people should hear of a ruling and of what was noticed on the way to it, once."""
+        alerts, self.row.announced = announce(ruling, sight.notices, self.row.announced, self._policy.alerts)
+        return alerts
+
+    def enter(self, ruling: Ruling) -> bool:
+        """Enter the ruling into the history if it belongs there; says whether it does."""
+        if not is_history(self.row.last, ruling):
+            return False
+        self.row.last = ruling
+        return True
+
+    def tidy(self, now: Millis) -> list[str]:
+        """Close what nothing can change any more; returns the keys of rows that may go."""
+        gone = self.sheets.fold(now, self._terms.lag_ceiling + 2 * HOUR)
+        oldest = self._calendar.day(now - (self._policy.close_after_days + 1) * DAY)
+        gone += [partial.key for partial in self.counter.close_before(oldest)]
+        return gone
+
+    def stored(self) -> BookRow:
+        """The row as it stands."""
+        self.row.folded = self.sheets.curve.folded
+        self.row.carried, self.row.closed_before = self.counter.carried, self.counter.closed_before
+        return self.row
+
+    def _metered(self, now: Millis, marks: Marks) -> Metered:
+        day, since = self._calendar.day(now), marks.since()
+        curve, counter = self.sheets.curve, self.counter
+        first = None if since is None else self._calendar.day(since)
+        curve.seed = counter.seed(first) if first is not None else curve.seed
+        curve.count(counter.total(), now)
+        seeded_before = curve.seed if first is not None and first < day else 0
+        return Metered(
+            curve=curve,
+            complete_until=marks.complete_until(),
+            since=since,
+            day=day,
+            day_start=self._calendar.start(day),
+            day_base=counter.before(day) + seeded_before,
+            yesterday=None if since is None else self._whole(self._calendar.previous(day), since),
+        )
+
+    def _whole(self, day: Day, since: Millis) -> int | None:
+        """Tokens of a day that was metered in full, or whose beginning gateways told; None of any other."""
+        seeded = self._calendar.day(since) == day and self.counter.is_seeded(day)
+        if since > self._calendar.start(day) and not seeded:
+            return None
+        return self.counter.tokens(day) + (self.counter.seed(day) if seeded else 0)
+
+    def _facts(self, sight: Sight, limit: Limit) -> dict[str, FactValue]:
+        metered, bounds = sight.metered, sight.bounds
+        return model_facts(
+            model=self.model,
+            day=metered.day,
+            used=sight.used,
+            limit=limit.tokens,
+            wall=limit.wall.value,
+            pool_low=None if bounds.pool_low is None else bounds.pool_low - metered.day_base,
+            pool_high=None if bounds.pool_high is None else bounds.pool_high - metered.day_base,
+            charged_low=bounds.charged_low,
+            charged_high=bounds.charged_high,
+            complete=bounds.complete,
+            lag_seconds=bounds.lag_seconds,
+            lag_bound_seconds=bounds.lag_bound / 1000,
+            stale=bounds.stale,
+            reading_age_seconds=None if bounds.reading_at is None else max(0, sight.now - bounds.reading_at) / 1000,
+            unknown_mode=self._terms.unknown.value,
+        )
+
+    def _ruling(self, sight: Sight, limit: Limit, verdict: Verdict) -> Ruling:
+        day = sight.metered.day
+        observing = self._policy.mode is Mode.OBSERVE
+        return Ruling(
+            scope=self.scope,
+            at=sight.now,
+            day=day,
+            until=self._calendar.end(day),
+            action="allow" if observing else verdict.action,
+            rule=verdict.rule,
+            reason=f"observed only, would be {verdict.action}: {verdict.reason}" if observing else verdict.reason,
+            severity=verdict.severity,
+            formula=limit.formula,
+            policy=self._policy.hash,
+            wall=limit.wall.value,
+            limit=limit.tokens,
+            used=sight.used,
+            base=sight.metered.day_base,
+            counter=str(self.row.born),
+            guarded=self._guarded(day),
+            bounds=sight.bounds,
+        )
+
+    def _guarded(self, day: Day) -> dict[Day, int]:
+        return {each: tokens for each in (self._calendar.previous(day), day) if (tokens := self.counter.guarded(each))}

@@ -1,0 +1,75 @@
+"""A scope's total, merged from the partials of all source partitions: a G-counter, so order, repeats and replays
+change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rules.calendar import Day
+from rules.facts import Partial, Sums
+
+
+class Counter:
+    """The partials of one scope. `carried` is the total of days closed for good, whose rows are gone."""
+
+    def __init__(self, carried: int = 0, closed_before: Day = "") -> None:
+        self.carried = carried
+        self.closed_before = closed_before
+        self.days: dict[Day, dict[int, Partial]] = {}
+
+    def merge(self, partial: Partial) -> bool:
+        """Take a partial unless a later one of its partition, or the closing of its day, came first; says whether it
+        was taken."""
+        if partial.day < self.closed_before:
+            return False
+        parts = self.days.setdefault(partial.day, {})
+        known = parts.get(partial.partition)
+        if known is not None and (known.incarnation, known.offset) >= (partial.incarnation, partial.offset):
+            return False
+        parts[partial.partition] = partial
+        return True
+
+    def tokens(self, day: Day) -> int:
+        """Tokens metered on `day`."""
+        return sum(part.sums.tokens for part in self.days.get(day, {}).values())
+
+    def before(self, day: Day) -> int:
+        """Tokens metered on all days before `day`, since the counter began."""
+        return self.carried + sum(self.tokens(other) for other in self.days if other < day)
+
+    def total(self) -> int:
+        """Tokens metered since the counter began."""
+        return self.carried + sum(self.tokens(day) for day in self.days)
+
+    def guarded(self, day: Day) -> int:
+        """The part of a day's tokens that guarding gateways reported."""
+        return sum(part.sums.guarded for part in self.days.get(day, {}).values())
+
+    def seed(self, day: Day) -> int:
+        """What gateways had counted on `day` before metering began: per key hash the smallest start any partition
+        saw."""
+        starts: dict[str, int] = {}
+        for part in self.days.get(day, {}).values():
+            for key_hash, start in part.seeds.items():
+                starts[key_hash] = min(start, starts.get(key_hash, start))
+        return sum(starts.values())
+
+    def is_seeded(self, day: Day) -> bool:
+        """Whether any gateway told what it had counted on `day`."""
+        return any(part.seeds for part in self.days.get(day, {}).values())
+
+    def close_before(self, day: Day) -> list[Partial]:
+        """Close all days before `day` for good and return their partials, whose rows may go."""
+        gone = [part for old in sorted(self.days) if old < day for part in self.days.pop(old).values()]
+        self.carried += sum(part.sums.tokens for part in gone)
+        self.closed_before = max(self.closed_before, day)
+        return gone
+
+
+def add(sums: Iterable[Sums]) -> Sums:
+    """Field by field."""
+    total = Sums()
+    for each in sums:
+        for name in Sums.__struct_fields__:
+            setattr(total, name, getattr(total, name) + getattr(each, name))
+    return total

@@ -1,0 +1,123 @@
+"""The way in: bytes of any accepted format, told apart by their content, become a record or a rejection.
+
+Rule 1: nothing that is sent raises.
+Rule 2: our own usage events are the hot path (one decoder call, one record); every other format and every fault takes
+the slow one.
+"""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+
+import msgspec
+
+from rules.intake import cloudevents, litellm, log_line, own
+from rules.intake.faults import rejection
+from rules.intake.fields import Unfit, excerpt
+from rules.intake.wire import TYPES, Wire
+from rules.records import Reason, Record, Rejected, Usage
+
+_decode = msgspec.json.Decoder(Wire).decode
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_text = msgspec.json.Decoder(str).decode
+
+_Faults = (ValueError, RecursionError)  # msgspec's errors and UnicodeDecodeError are ValueErrors
+
+
+class Intake:
+    """Reads what gateways, pollers, operators and logs write. A time without a zone is one of `zone`."""
+
+    def __init__(self, zone: tzinfo) -> None:
+        self._zone = zone
+
+    def read(self, raw: bytes) -> Record | Rejected | None:
+        """One message, or one line of a `.jsonl` file. None: understood and of no consequence (a refusal of ours)."""
+        try:
+            if not raw.isascii():
+                raw.decode()  # the decoder passes over fields that nobody asked for
+            wire = _decode(raw)
+            made = own.RECORD[type(wire)](wire, self._zone)
+            return own.check_names(made) if b"\\" in raw else made
+        except Unfit as unfit:
+            return unfit.rejected
+        except _Faults as fault:
+            return self._read_slowly(raw, fault)
+
+    def read_log(self, raw: bytes) -> Record | Rejected | None:
+        """One line of a log file. None: a line of another program."""
+        if raw.lstrip()[:1] == b"{":
+            found = self.read(raw)
+            return None if isinstance(found, Rejected) and not _is_ours(raw) else found
+        try:
+            return log_line.log_record(raw.decode("utf-8", "replace"), self._zone)
+        except Unfit as unfit:
+            return unfit.rejected
+
+    def _read_slowly(self, raw: bytes, fault: Exception) -> Record | Rejected | None:
+        try:
+            if raw.lstrip()[:1] == b"{":
+                return self._read_object(raw, fault)
+            return self._read_text(raw, fault)
+        except Unfit as unfit:
+            return unfit.rejected
+        except _Faults as other:
+            return rejection(other)
+
+    def _read_object(self, raw: bytes, fault: Exception) -> Record | Rejected | None:
+        raw.decode()
+        try:
+            members = _members(raw)
+        except msgspec.DecodeError:
+            return self._read_mended(raw)
+        if cloudevents.is_cloud_event(members):
+            return cloudevents.cloud_usage(raw, self._zone)
+        kind = members.get("type")
+        if kind is None:
+            if litellm.is_litellm(members):
+                return litellm.litellm_usage(raw, self._zone)
+            return Rejected(Reason.MISSING_FIELD, "the required field `type` is missing")
+        return _own_fault(bytes(kind), fault)
+
+    def _read_mended(self, raw: bytes) -> Usage | None:
+        """What is no JSON may still be a call whose client wrote half a character, and then it is metered."""
+        mended = litellm.mended(raw)
+        if mended == raw or not litellm.is_litellm(_members(mended)):
+            _members(raw)  # raises what is wrong with it
+        return litellm.litellm_usage(mended, self._zone)
+
+    def _read_text(self, raw: bytes, fault: Exception) -> Record | Rejected:
+        found = log_line.log_record(raw.decode("utf-8", "replace"), self._zone)
+        if found is not None:
+            return found
+        raw.decode()
+        if isinstance(fault, msgspec.ValidationError):
+            return rejection(fault)
+        return Rejected(
+            Reason.NOT_JSON, "empty" if not raw.strip() else f"neither JSON nor a known log line: {_beginning(raw)}"
+        )
+
+
+def _own_fault(kind: bytes, fault: Exception) -> Rejected:
+    """`fault` is the decoder's; it is about our own shapes only if the type is one of ours."""
+    name = _text(kind) if kind.startswith(b'"') else ""
+    if kind.startswith(b'"') and name not in TYPES:
+        return Rejected(Reason.UNKNOWN_TYPE, f"type: {excerpt(name)} is not known")
+    return rejection(fault)
+
+
+def _is_ours(raw: bytes) -> bool:
+    """Whether a broken object in a log file was meant for us: other programs write JSON into logs, too."""
+    try:
+        members = _members(raw)
+        kind = bytes(members.get("type", b""))
+        return (
+            cloudevents.is_cloud_event(members)
+            or litellm.is_litellm(members)
+            or (kind[:1] == b'"' and _text(kind) in TYPES)
+        )
+    except _Faults:
+        return False
+
+
+def _beginning(raw: bytes) -> str:
+    return excerpt(raw[:160].decode("utf-8", "replace"))

@@ -1,0 +1,122 @@
+"""The judge of one partition of facts: it merges what it is told and rules on the scopes that were touched.
+
+Rule 1: merging is a G-counter, so facts may come again, late or from a former owner.
+Rule 2: rulings are functions of what was merged and of `now`; nothing here knows the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from rules.alerts import Alert
+from rules.book import BookRow, ModelBook
+from rules.facts import Fact, Heard, Minutes, Partial, Scope, Watermark
+from rules.marks import Marks
+from rules.moment import Millis
+from rules.policy import Policy
+from rules.rulebook import Rulebook
+from rules.ruling import Ruling, changed
+
+BOOK = "book|"
+
+Stored = Partial | Minutes | Watermark
+
+
+class Outcome(Struct):
+    """A ruling that differs from the one before. `history`: it differs in more than what was used."""
+
+    ruling: Ruling
+    alerts: list[Alert]
+    history: bool
+
+
+class Judge:
+    """All scopes of one partition. `usage_partitions`: how many source partitions must vouch before usage is
+    complete."""
+
+    def __init__(self, policy: Policy, rulebook: Rulebook, usage_partitions: int) -> None:
+        self.marks = Marks(usage_partitions)
+        self.books: dict[Scope, ModelBook] = {}
+        self._policy = policy
+        self._rulebook = rulebook
+        self._touched: set[Scope] = set()
+        self._current: dict[Scope, Ruling] = {}
+        self._rows: dict[str, Any] = {}
+        self._stored: dict[Scope, bytes] = {}
+
+    def restore(self, rows: Mapping[str, Any]) -> None:
+        """Take up the rows of an earlier life."""
+        for key, value in rows.items():
+            if key.startswith(BOOK):
+                scope = key.removeprefix(BOOK)
+                self.books[scope] = ModelBook(scope, self._policy, msgspec.convert(value, BookRow))
+        for key, value in rows.items():
+            if not key.startswith(BOOK):
+                self._merge(msgspec.convert(value, Stored))
+        self._touched.update(self.books)
+
+    def apply(self, fact: Fact) -> None:
+        """Take a fact. What is old news changes nothing."""
+        if isinstance(fact, Heard):
+            if fact.scope.startswith("model:"):
+                self._book(fact.scope).hear(fact)
+                self._touched.add(fact.scope)
+        elif self._merge(fact):
+            self._rows[fact.key] = fact
+
+    def rule(self, now: Millis, *, every: bool = False) -> list[Outcome]:
+        """Rule on what was touched, or on every scope: time alone ages readings and changes days."""
+        scopes = sorted(self.books if every else self._touched)
+        self._touched.clear()
+        return [outcome for scope in scopes if (outcome := self._rule(self._book(scope), now))]
+
+    def ruling(self, scope: Scope) -> Ruling | None:
+        """The ruling in force about a scope."""
+        return self._current.get(scope)
+
+    def current(self) -> list[Outcome]:
+        """The rulings in force, as they were."""
+        return [Outcome(self._current[scope], [], history=False) for scope in sorted(self._current)]
+
+    def take_rows(self) -> dict[str, Any]:
+        """The rows changed since the last call; None for a row that may go."""
+        rows = {key: value if value is None else msgspec.to_builtins(value) for key, value in self._rows.items()}
+        self._rows.clear()
+        return rows
+
+    def _merge(self, fact: Stored) -> bool:
+        if isinstance(fact, Watermark):
+            if not self.marks.merge(fact):
+                return False
+            self._touched.update(self.books)  # completeness bears on every scope
+            return True
+        self._touched.add(fact.scope)
+        return self._book(fact.scope).merge(fact)
+
+    def _book(self, scope: Scope) -> ModelBook:
+        book = self.books.get(scope)
+        if book is None:
+            book = self.books[scope] = ModelBook(scope, self._policy, BookRow())
+        return book
+
+    def _rule(self, book: ModelBook, now: Millis) -> Outcome | None:
+        self._rows.update(dict.fromkeys(book.tidy(now)))
+        sight = book.look(now, self.marks)
+        ruling = book.rule(sight, self._rulebook)
+        alerts = book.announce(ruling, sight)
+        before, self._current[book.scope] = self._current.get(book.scope), ruling
+        news = bool(alerts) or changed(before, ruling)
+        history = news and book.enter(ruling)
+        self._keep(book)
+        return Outcome(ruling, alerts, history) if news else None
+
+    def _keep(self, book: ModelBook) -> None:
+        """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""
+        raw = msgspec.json.encode(book.stored())
+        if raw != self._stored.get(book.scope):
+            self._stored[book.scope] = raw
+            self._rows[BOOK + book.scope] = msgspec.json.decode(raw)

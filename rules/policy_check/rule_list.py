@@ -1,0 +1,66 @@
+"""The section `rules`, and the built-in rule file, which is the same list in a file of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rules.alerts import Severity
+from rules.fault import Fault, Lines, Path
+from rules.model_facts import SCOPE_FACTS
+from rules.policy import RuleSpec
+from rules.policy_check.inspection import Inspection, anything
+from rules.policy_check.values import Read, choice, plain_name, text, whole
+from rules.rulebook import ACTIONS, SCOPES, mistakes
+
+LONGEST_CONDITION = 1_000
+REQUIRED = ("name", "scope", "when", "then", "says")
+
+RULE: dict[str, Read] = {
+    "name": plain_name,
+    "scope": choice(SCOPES),
+    "when": lambda value: text(_as_condition(value), LONGEST_CONDITION),
+    "then": anything,
+    "says": lambda value: text(value, 500),
+    "priority": whole(-1_000, 1_000),
+}
+EFFECT: dict[str, Read] = {"action": choice(ACTIONS), "alert": choice(tuple(Severity))}
+
+
+def check_rules(raw: object, lines: Lines | None = None) -> tuple[RuleSpec, ...] | list[Fault]:
+    """A rule file of its own: one list of rules."""
+    inspection = Inspection(lines or {})
+    found = rule_list(inspection, (), raw)
+    return inspection.faults or found
+
+
+def rule_list(inspection: Inspection, path: Path, raw: object) -> tuple[RuleSpec, ...]:
+    """The rules that are right. Names must differ, also from those of rules with mistakes."""
+    found: list[RuleSpec | None] = []
+    names: set[str] = set()
+    for at, value in inspection.items(path, raw):
+        given = inspection.fields(at, value, RULE, required=REQUIRED)
+        if (name := given.get("name")) in names:
+            inspection.report((*at, "name"), f"another rule is called '{name}' too")
+        names.add(given.get("name", ""))
+        found.append(_rule(inspection, at, given))
+    return tuple(rule for rule in found if rule is not None)
+
+
+def _rule(inspection: Inspection, path: Path, given: dict[str, Any]) -> RuleSpec | None:
+    """The rule, if it is whole and right. What is there is checked even where something is missing."""
+    effect: dict[str, Any] = {}
+    if "then" in given:
+        effect = inspection.fields((*path, "then"), given["then"], EFFECT, required=("action",))
+    if "scope" not in given:
+        return None
+    own = {key: value for key, value in given.items() if key != "then"}
+    spec = RuleSpec(**{"name": "", "action": "allow", "when": "true", "says": ""} | own | effect)
+    wrong = mistakes(spec, SCOPE_FACTS)
+    for field, message in wrong:
+        inspection.report((*path, field), message)
+    return spec if not wrong and "action" in effect and given.keys() >= set(REQUIRED) else None
+
+
+def _as_condition(value: Any) -> Any:
+    """`when: true` is a condition, although YAML reads no text there."""
+    return str(value).lower() if isinstance(value, bool) else value

@@ -1,0 +1,80 @@
+"""A recording without Kafka: the same meter and the same judge, driven by the recording's own clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from rules.alerts import Alert
+from rules.facts import Heard
+from rules.judge import Judge, Outcome
+from rules.meter import PartitionMeter
+from rules.moment import Millis
+from rules.policy import Policy
+from rules.records import Calibration, Clock, Control, Reading, Record, Rejected, Usage
+from rules.rulebook import Rulebook
+from rules.ruling import Ruling
+
+
+class Replayed(Struct, frozen=True):
+    """What was ruled at one reading, under each formula."""
+
+    reading: Reading
+    rulings: dict[str, Ruling]
+
+
+class Replay:
+    """One pass over a recording. `formulas` are compared; the policy's own is the product's answer."""
+
+    def __init__(self, policy: Policy, rulebook: Rulebook, formulas: Iterable[str]) -> None:
+        self.alerts: list[Alert] = []
+        self.rejected: list[Rejected] = []
+        self.meter = PartitionMeter(0, policy)
+        self.judge = Judge(policy, rulebook, usage_partitions=1)
+        self._policy = policy
+        self._rulebook = rulebook
+        self._formulas = tuple(formulas)
+        self._offset = 0
+        self._waiting: list[Reading] = []
+
+    def run(self, records: Iterable[Record]) -> Iterator[Replayed]:
+        """Feed records in order of time, with the clock between them; yields a reading once the clock reaches it."""
+        for record in records:
+            if isinstance(record, Clock):
+                self.tick(record.at)
+                yield from self._compare(record.at)
+            else:
+                self.feed(record)
+
+    def feed(self, record: Record) -> None:
+        """Take one record; it takes effect with the next tick."""
+        if isinstance(record, Usage):
+            refused = self.meter.fold(self._offset, record)
+            self.rejected += [refused] if refused else []
+        elif isinstance(record, Reading | Calibration | Control):
+            scope = record.scope if isinstance(record, Control) else f"model:{self._policy.canonical(record.model)}"
+            self.judge.apply(Heard(scope, record, f"replay/0/{self._offset}"))
+            self._waiting += [record] if isinstance(record, Reading) else []
+        self._offset += 1
+
+    def tick(self, now: Millis) -> list[Outcome]:
+        """The clock reaches `now`: everything before has been fed, and the judge rules."""
+        self.meter.tick(now)
+        for row in self.meter.take_changes():
+            self.judge.apply(row)
+        self.judge.apply(self.meter.watermark(self._offset, now))
+        self.meter.duplicates.trim(self._offset)
+        self.meter.forget()
+        outcomes = self.judge.rule(now, every=True)
+        self.judge.take_rows()
+        self.alerts += [alert for outcome in outcomes for alert in outcome.alerts]
+        return outcomes
+
+    def _compare(self, now: Millis) -> Iterator[Replayed]:
+        due = [reading for reading in self._waiting if reading.at <= now]
+        self._waiting = [reading for reading in self._waiting if reading.at > now]
+        for reading in due:
+            book = self.judge.books[f"model:{self._policy.canonical(reading.model)}"]
+            sight = book.look(now, self.judge.marks)
+            yield Replayed(reading, {name: book.rule(sight, self._rulebook, name) for name in self._formulas})

@@ -1,0 +1,82 @@
+"""What was ruled about a scope at an instant, with every number behind it. Publishing turns it into a decision key,
+`explain` into words."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from rules.calendar import Day
+from rules.facts import Scope
+from rules.moment import MINUTE, Millis
+from rules.pool_state import Bounds
+
+# How often a ruling in which only `used` moved is written into the history. Redis always holds the newest.
+HEARTBEAT: Millis = MINUTE
+
+
+class Ruling(Struct, frozen=True, kw_only=True):
+    """`limit` and `used` count from the start of `day`; `base` is what the counter stood at then. Pool ends inside
+    `bounds` are cumulative."""
+
+    scope: Scope
+    at: Millis
+    day: Day
+    until: Millis
+    action: str
+    rule: str
+    reason: str
+    severity: str | None
+    formula: str
+    policy: str
+    wall: str
+    limit: int | None
+    used: int
+    base: int
+    counter: str
+    guarded: dict[Day, int]
+    bounds: Bounds
+
+    @property
+    def pool_low(self) -> int | None:
+        """Tokens the day has at least: used so far + certainly remaining."""
+        return None if self.bounds.pool_low is None else self.bounds.pool_low - self.base
+
+    @property
+    def pool_high(self) -> int | None:
+        """Tokens the day has at most."""
+        return None if self.bounds.pool_high is None else self.bounds.pool_high - self.base
+
+
+def changed(before: Ruling | None, after: Ruling) -> bool:
+    """Whether anything but the time differs: then the decision key is written anew."""
+    return before is None or _numbers(before) != _numbers(after)
+
+
+def is_history(before: Ruling | None, after: Ruling) -> bool:
+    """Whether the ruling belongs into the history: something other than `used` moved, or the last entry is a minute
+    old."""
+    if before is None or _verdict(before) != _verdict(after):
+        return True
+    return after.at - before.at >= HEARTBEAT and changed(before, after)
+
+
+def _numbers(ruling: Ruling) -> tuple[object, ...]:
+    return (*_verdict(ruling), ruling.used, ruling.reason, ruling.base, ruling.guarded, ruling.bounds)
+
+
+def _verdict(ruling: Ruling) -> tuple[object, ...]:
+    bounds = ruling.bounds
+    return (
+        ruling.day,
+        ruling.action,
+        ruling.rule,
+        ruling.wall,
+        ruling.limit,
+        ruling.formula,
+        ruling.policy,
+        ruling.pool_low,
+        ruling.pool_high,
+        bounds.lag_bound,
+        bounds.latest,
+        ruling.counter,
+    )

@@ -1,0 +1,123 @@
+"""One partition's judge at work: when it rules, under which version, and what waits for its tick in event time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rules.alerts import Alert
+from rules.facts import Fact, Scope, Watermark
+from rules.judge import Judge, Outcome
+from rules.lockstep import LockStep
+from rules.moment import SECOND, Millis
+from rules.ruling import Ruling
+
+WAITING_ROW = "waiting"
+EPOCH_ROW = "epoch"
+REPORTS_KEPT = 1_000
+TICK: Millis = SECOND  # how often every scope is ruled on without news
+
+Version = tuple[int, int]
+
+
+class Ruled(NamedTuple):
+    """An outcome under its version."""
+
+    outcome: Outcome
+    version: Version
+
+
+class Bench:
+    """A judge with its clock. `lockstep` None: wall time, facts take effect as they come."""
+
+    def __init__(self, judge: Judge, lockstep: LockStep | None, now: Millis) -> None:
+        self.judge = judge
+        self.epoch = now
+        self._lockstep = lockstep
+        self._numbered = 0
+        self._ruled_all_at: Millis | None = None
+        self._waiting: list[Any] = []
+        self._changes: dict[str, Any] = {EPOCH_ROW: now}
+        self._reports: list[Alert] = []
+        self._reported: dict[str, None] = {}  # ids, oldest first: one report of a kind is enough
+
+    def restore(self, rows: Mapping[str, Any]) -> None:
+        """Take up the rows of an earlier owner; versions go on above its own, whatever this machine's clock says."""
+        own = dict(rows)
+        self.raise_epoch(own.pop(EPOCH_ROW, 0))
+        self._waiting = own.pop(WAITING_ROW, [])
+        self.judge.restore(own)
+        if self._lockstep is not None:
+            for mark in self.judge.marks.known.values():
+                self._lockstep.vouch(mark)
+            for fact in msgspec.convert(self._waiting, list[Fact]):
+                self._lockstep.add(fact)
+
+    def raise_epoch(self, held: int) -> None:
+        """Someone holds this epoch: ours must be greater."""
+        if held >= self.epoch:
+            self.epoch, self._numbered = held + 1, 0
+        self._changes[EPOCH_ROW] = self.epoch
+
+    def add(self, fact: Fact) -> None:
+        """Take a fact: at once in wall time, at its tick in event time."""
+        if self._lockstep is None:
+            self.judge.apply(fact)
+            return
+        self._lockstep.add(fact)
+        if isinstance(fact, Watermark) and fact.source != "usage":
+            self.judge.apply(fact)
+
+    def rule(self, now: Millis) -> Iterator[Ruled]:
+        """Rule on what was touched; now and then on everything."""
+        if self._lockstep is None:
+            yield from self._number(self.judge.rule(now, every=self._time_for_all(now)))
+            return
+        for tick in self._lockstep.steps(self.judge):
+            yield from self._number(self.judge.rule(tick, every=True))
+
+    def again(self) -> Iterator[Ruled]:
+        """The current rulings of all scopes under new versions."""
+        return self._number(self.judge.current())
+
+    def report(self, scope: Scope, alert: Callable[[Ruling], Alert]) -> bool:
+        """Keep an alert about a scope for the next flush; false if the scope is not ours, or nothing was ruled about
+        it yet."""
+        ruling = self.judge.ruling(scope)
+        if ruling is None:
+            return False
+        raised = alert(ruling)
+        fresh = raised.id not in self._reported
+        self._reported[raised.id] = None
+        self._reports += [raised] if fresh else []
+        if len(self._reported) > REPORTS_KEPT:
+            del self._reported[next(iter(self._reported))]
+        return fresh
+
+    def take_reports(self) -> list[Alert]:
+        """The reports since the last call."""
+        taken, self._reports = self._reports, []
+        return taken
+
+    def take_rows(self) -> dict[str, Any]:
+        """The rows changed since the last call."""
+        rows = self.judge.take_rows() | self._changes
+        self._changes = {}
+        if self._lockstep is not None:
+            waiting = msgspec.to_builtins(self._lockstep.waiting())
+            if waiting != self._waiting:
+                rows[WAITING_ROW] = self._waiting = waiting
+        return rows
+
+    def _time_for_all(self, now: Millis) -> bool:
+        if self._ruled_all_at is not None and 0 <= now - self._ruled_all_at < TICK:
+            return False
+        self._ruled_all_at = now
+        return True
+
+    def _number(self, outcomes: Iterable[Outcome]) -> Iterator[Ruled]:
+        for outcome in outcomes:
+            self._numbered += 1
+            yield Ruled(outcome, (self.epoch, self._numbered))

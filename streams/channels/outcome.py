@@ -1,0 +1,32 @@
+"""Where one alert stands with one channel: what is kept in state and counted in metrics."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from rules.moment import Millis
+
+
+class Progress(StrEnum):
+    """Label values of a metric: the list is closed."""
+
+    WAITING = "waiting"  # not delivered yet; the last attempt, if any, failed
+    DELIVERED = "delivered"
+    REFUSED = "refused"  # another attempt cannot succeed
+    GAVE_UP = "gave_up"  # tried for long enough
+    UNSENT = "unsent"  # never tried: no such channel, or too many waiting
+
+
+class Outcome(Struct, frozen=True):
+    """`at`: when this became so; `detail`: why, without secrets."""
+
+    progress: Progress
+    at: Millis
+    attempts: int = 0
+    detail: str = ""
+
+    @property
+    def final(self) -> bool:
+        return self.progress is not Progress.WAITING

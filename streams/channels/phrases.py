@@ -1,0 +1,34 @@
+"""What an alert means, as data: per language the labels, and per kind a title, the meaning for money and what to do.
+
+`{who}` is the scope in words, `{share}` a threshold such as 80%, `{rule}` a rule's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rules.alerts import Severity
+
+
+class Phrase(NamedTuple):
+    """The words for one kind of alert."""
+
+    title: str
+    money: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """One language. `thresholds` is keyed by (wall, whether the limit is reached); the wall "" stands for any other."""
+
+    language: str
+    severities: Mapping[Severity, str]
+    scopes: Mapping[str, str]
+    labels: Mapping[str, str]
+    thresholds: Mapping[tuple[str, bool], Phrase]
+    kinds: Mapping[str, Phrase]
+    charged: str  # replaces the meaning for money once tokens were probably charged
+    colon: str

@@ -1,0 +1,126 @@
+"""The words in English."""
+
+from __future__ import annotations
+
+from rules.alerts import Kind, Severity
+from streams.channels.phrases import Phrase, Words
+
+THRESHOLDS = {
+    ("pool", False): Phrase(
+        "{who} has used {share} of its limit",
+        "The limit is the lower bound of the free pool: calls up to it are free, nothing is charged yet.",
+        "Watch the rate of use; move work that can wait to after the next return, or buy a package in time.",
+    ),
+    ("pool", True): Phrase(
+        "{who} has used {share} of its limit",
+        "The free pool is used up to the safety buffer: any further call may be charged at list price.",
+        "Wait for the next return or buy a package; check that the gateway reads the decision as block.",
+    ),
+    ("cap", False): Phrase(
+        "{who} has used {share} of its daily cap",
+        "This wall is about returns, not about charges: usage beyond the cap is not returned tomorrow.",
+        "Leave work that can wait for tomorrow.",
+    ),
+    ("cap", True): Phrase(
+        "{who} has used {share} of its daily cap",
+        "Usage beyond the cap is not returned, so the free pool shrinks for good; it is not necessarily charged.",
+        "Leave the rest for tomorrow; if it must go on, an administrator can raise the daily cap.",
+    ),
+    ("", False): Phrase(
+        "{who} has used {share} of its quota",
+        "The quota is not used up; once it is, calls are degraded or blocked as the policy says.",
+        "Check that this usage is expected; an administrator can raise the quota.",
+    ),
+    ("", True): Phrase(
+        "{who} has used {share} of its quota",
+        "The quota is used up: further calls are degraded or blocked as the policy says, so they add no cost.",
+        "Look for unusual calls; if the usage is expected, an administrator can raise the quota.",
+    ),
+}
+
+KINDS: dict[str, Phrase] = {
+    Kind.RULE: Phrase(
+        "rule {rule} now decides for {who}",
+        "Further calls are treated as this rule says; the numbers are above.",
+        "Read the reason; if the rule is wrong, change the policy file and run blastdoor check-policy.",
+    ),
+    Kind.LAG_BOUND_BROKEN: Phrase(
+        "the balance of {who} lags further behind than expected",
+        "The limit now assumes the longer lag. Its lower end can still be trusted, but less can be used.",
+        "If this happens often, raise max_lag in the policy.",
+    ),
+    Kind.UNEXPLAINED: Phrase(
+        "the free pool of {who} fell for no known reason",
+        "Usage was deducted that nobody metered: the pool runs dry early, and calls after that are charged.",
+        "Check for expired packages and for calls that bypass the gateway, such as a leaked API key.",
+    ),
+    Kind.UNSEEN_ARRIVAL: Phrase(
+        "{who} received tokens nobody announced",
+        "The free pool is larger than known, so nothing is charged; the bounds start afresh from this reading.",
+        "Look up the source in the provider's console; if it is right, nothing is to be done.",
+    ),
+    Kind.RETURN_OVERDUE: Phrase(
+        "the return for {who} is overdue",
+        "The limit counts only tokens that have arrived, so nothing is charged; there is less to use today.",
+        "Look again later; if it stays away, check the provider's console and ask the provider.",
+    ),
+    Kind.USAGE_WITHOUT_READINGS: Phrase(
+        "{who} has usage but no balance readings",
+        "The free pool is unknown: calls that pass meanwhile may be charged.",
+        "Check the balance poller and its credentials; `unknown` in the policy says whether to close or to hold.",
+    ),
+    Kind.READINGS_WITHOUT_USAGE: Phrase(
+        "{who} has balance readings but no usage",
+        "Usage is not metered, so the limit does not tighten: calls beyond the free pool are charged.",
+        "Check that the gateway's log is shipped (blastdoor ship) and that the model's names match the aliases.",
+    ),
+    Kind.FOREIGN_WRITE: Phrase(
+        "somebody else wrote the Redis keys of {who}",
+        "The gateway may have read another limit, and calls that passed may be charged; our values are back.",
+        "Switch off the gateway's own balance sync and find the writer.",
+    ),
+    Kind.CALIBRATION_CONFLICT: Phrase(
+        "the calibration of {who} contradicts the readings",
+        "Until this is settled the lower value rules, so nothing is charged because of it.",
+        "Compare with the console and the date; if it is right, calibrate again with --force.",
+    ),
+    Kind.CALIBRATED: Phrase(
+        "the free pool of {who} was calibrated by hand",
+        "The limit now rests on this value: if it is too high, calls beyond the true pool are charged.",
+        "If nobody meant to do this, find out who did and calibrate again.",
+    ),
+    Kind.ARRIVAL: Phrase(
+        "tokens arrived for {who}",
+        "There is more to use free of charge; thresholds are announced anew.",
+        "Nothing is to be done.",
+    ),
+}
+
+EN = Words(
+    language="en",
+    severities={Severity.INFO: "info", Severity.WARNING: "warning", Severity.CRITICAL: "critical"},
+    scopes={"model": "model", "tenant": "tenant", "user": "user", "ip": "IP", "global": "global"},
+    labels={
+        "used": "used",
+        "limit": "limit",
+        "left": "left to the limit",
+        "over": "beyond the limit",
+        "pool": "free pool of the day (low to high)",
+        "charged": "probably charged",
+        "most": "at most",
+        "rule": "rule",
+        "reason": "reason",
+        "window": "accounting day",
+        "round": "round {n}",
+        "at": "time",
+        "money": "What it means for money",
+        "advice": "What to do",
+        "id": "alert",
+        "link": "Open the dashboard",
+        "unknown": "unknown",
+    },
+    thresholds=THRESHOLDS,
+    kinds=KINDS,
+    charged="An estimated {n} tokens at most went beyond the free pool at list price; the charge is not refunded.",
+    colon=": ",
+)

@@ -1,0 +1,126 @@
+"""The words in Chinese."""
+
+from __future__ import annotations
+
+from rules.alerts import Kind, Severity
+from streams.channels.phrases import Phrase, Words
+
+THRESHOLDS = {
+    ("pool", False): Phrase(
+        "{who} 已用到限额的 {share}",
+        "限额取免费额度的下界：到限额为止的调用都在免费额度之内，尚不产生费用。",
+        "留意消耗速度；不急的任务推迟到次日返还到账之后，或提前增购资源包。",
+    ),
+    ("pool", True): Phrase(
+        "{who} 已用到限额的 {share}",
+        "免费额度已用到安全余量，再放行的调用可能按原价计费。",
+        "等待返还到账或增购资源包；确认网关读到的决策为 block。",
+    ),
+    ("cap", False): Phrase(
+        "{who} 已用到每日上限的 {share}",
+        "这是返还上限而不是计费上限：超过每日上限的用量次日不返还，未必当场计费。",
+        "把不急的任务留到次日，避免白用额度。",
+    ),
+    ("cap", True): Phrase(
+        "{who} 已用到每日上限的 {share}",
+        "已到返还上限：再用的部分次日不返还，启动资金会永久减少；未必当场计费。",
+        "剩余任务留到次日；确需继续，请由管理员调高每日上限。",
+    ),
+    ("", False): Phrase(
+        "{who} 已用到配额的 {share}",
+        "配额尚未用尽；用尽后的调用会按策略降级或拦截。",
+        "确认用量是否正常；需要时由管理员调高配额。",
+    ),
+    ("", True): Phrase(
+        "{who} 已用到配额的 {share}",
+        "配额已用尽：后续调用按策略降级或拦截，费用不会因此继续增加。",
+        "排查是否有异常调用；确属正常用量的，由管理员调高配额。",
+    ),
+}
+
+KINDS: dict[str, Phrase] = {
+    Kind.RULE: Phrase(
+        "规则 {rule} 开始对 {who} 生效",
+        "后续调用按该规则的动作处理，数字见上。",
+        "查看原因；判断有误时修改策略文件，并用 blastdoor check-policy 校验。",
+    ),
+    Kind.LAG_BOUND_BROKEN: Phrase(
+        "{who} 的余额结算滞后超出预期",
+        "限额已按更长的滞后重新计算，下界仍然可信，但可用额度会变小。",
+        "若经常出现，请调大策略中的 max_lag。",
+    ),
+    Kind.UNEXPLAINED: Phrase(
+        "{who} 的免费额度无故减少",
+        "有用量没有经过计量就被扣减；免费额度因此提前见底，之后的调用会计费。",
+        "核对资源包是否到期，并查找绕过网关的调用(例如泄露的 API Key)。",
+    ),
+    Kind.UNSEEN_ARRIVAL: Phrase(
+        "{who} 出现未预见的到账",
+        "免费额度比已知的多，不产生费用；上下界已从这次读数重新开始。",
+        "在控制台核对到账来源；属实则无需处理。",
+    ),
+    Kind.RETURN_OVERDUE: Phrase(
+        "{who} 的返还迟到",
+        "限额只计已到账的额度，不会因此计费；但今日可用额度比预期少。",
+        "稍后再看；迟迟不到账时到控制台核对，并联系厂商。",
+    ),
+    Kind.USAGE_WITHOUT_READINGS: Phrase(
+        "{who} 有用量但没有余额读数",
+        "免费额度未知：期间放行的调用可能计费。",
+        "检查余额采集程序及其凭据；策略中的 unknown 决定此时关闭还是保持。",
+    ),
+    Kind.READINGS_WITHOUT_USAGE: Phrase(
+        "{who} 有余额读数但没有用量记录",
+        "用量没有被计量，限额不会收紧：超出免费额度的调用会计费。",
+        "检查网关日志的采集(blastdoor ship)是否在运行，模型名称是否与 aliases 对得上。",
+    ),
+    Kind.FOREIGN_WRITE: Phrase(
+        "{who} 的 Redis 键被他方改写",
+        "网关可能短暂读到别人的限额，期间放行的调用可能计费；现已写回正确数值。",
+        "关闭网关自己的余额同步，并查明写入者。",
+    ),
+    Kind.CALIBRATION_CONFLICT: Phrase(
+        "{who} 的人工校准与读数不符",
+        "弄清之前采用较低的一方，不会因此计费。",
+        "核对控制台口径和日期；确认无误可用 --force 重新校准。",
+    ),
+    Kind.CALIBRATED: Phrase(
+        "{who} 的免费额度已人工校准",
+        "限额从此以校准值为依据；校准值偏高时，超出真实额度的调用会计费。",
+        "若不是预期中的操作，请查明操作者并重新校准。",
+    ),
+    Kind.ARRIVAL: Phrase(
+        "{who} 有额度到账",
+        "可用的免费额度增加，不产生费用；新一轮的用量提醒重新开始。",
+        "无需处理。",
+    ),
+}
+
+ZH = Words(
+    language="zh",
+    severities={Severity.INFO: "提示", Severity.WARNING: "警告", Severity.CRITICAL: "严重"},
+    scopes={"model": "模型", "tenant": "租户", "user": "用户", "ip": "IP", "global": "全局"},
+    labels={
+        "used": "已用",
+        "limit": "限额",
+        "left": "距限额",
+        "over": "超出限额",
+        "pool": "当日免费额度(下界 ~ 上界)",
+        "charged": "可能已计费",
+        "most": "至多",
+        "rule": "规则",
+        "reason": "原因",
+        "window": "核算日",
+        "round": "第 {n} 轮额度",
+        "at": "时间",
+        "money": "对费用的影响",
+        "advice": "建议",
+        "id": "告警编号",
+        "link": "打开看板",
+        "unknown": "未知",
+    },
+    thresholds=THRESHOLDS,
+    kinds=KINDS,
+    charged="估计至多 {n} tokens 已超出免费额度，按原价计费，不会退还。",
+    colon="：",
+)

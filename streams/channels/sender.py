@@ -1,0 +1,58 @@
+"""What every channel can do: take a note, answer what became of it. Expected failures are answers, not exceptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, Self
+
+from rules.alerts import Alert
+from streams.channels.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """An alert with its words. `alert.id` is the same for every attempt, so that a receiver can tell a repeat."""
+
+    alert: Alert
+    message: Message
+
+
+class Result(StrEnum):
+    """What became of one attempt."""
+
+    DELIVERED = "delivered"  # the receiver said so
+    RETRY = "retry"  # not delivered, or nobody knows; another attempt may succeed
+    REFUSED = "refused"  # another attempt of the same note cannot succeed
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The answer to one attempt. `detail` is short and never holds a URL, a secret or text that could."""
+
+    result: Result
+    detail: str = ""
+    after: float | None = None  # seconds the receiver asked us to wait
+    throttled: bool = False  # the receiver has too much to do: the whole channel is to pause
+    gone: bool = False  # the receiver wants nothing more: the whole channel is to close
+
+    @classmethod
+    def delivered(cls) -> Self:
+        return cls(Result.DELIVERED)
+
+    @classmethod
+    def retry(cls, detail: str, *, after: float | None = None, throttled: bool = False) -> Self:
+        return cls(Result.RETRY, detail, after, throttled)
+
+    @classmethod
+    def refused(cls, detail: str, *, gone: bool = False) -> Self:
+        return cls(Result.REFUSED, detail, gone=gone)
+
+
+class Sender(Protocol):
+    """One channel. `send` may be called by several tasks at once."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def send(self, note: Note) -> Sent: ...

@@ -1,0 +1,47 @@
+"""`blastdoor check-policy FILE`: every mistake of a policy file at once, or a summary of what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from rules.policy import Policy
+from streams.policy_file import PolicyError, default_rules, load_policy, load_references
+
+EXAMPLE = """\b
+Example:
+  blastdoor check-policy policy.yaml
+  blastdoor check-policy --without-secrets policy.yaml    # where env:… and file:… are not known
+"""
+
+
+@click.command(epilog=EXAMPLE)
+@click.argument("file", type=click.Path())
+@click.option("--without-secrets", is_flag=True, help="Do not look up what env:NAME and file:PATH refer to.")
+@click.pass_context
+def command(ctx: click.Context, file: str, *, without_secrets: bool) -> None:
+    """Check a policy FILE whole: each mistake with its line and field, then exit code 1; a summary if there is none."""
+    try:
+        policy = load_references(file) if without_secrets else load_policy(file)
+    except PolicyError as error:
+        click.echo(str(error))
+        click.echo(f"{len(error.faults)} mistake{'s' if len(error.faults) > 1 else ''}")
+        ctx.exit(1)
+    click.echo(f"{file}: ok, policy {policy.hash}")
+    for line in summary(policy):
+        click.echo(f"  {line}")
+
+
+def summary(policy: Policy) -> Iterator[str]:
+    """What the policy says, in a few lines. Secrets appear in none of them."""
+    terms, alerts = policy.default, policy.alerts
+    yield f"time: {policy.timezone}, days begin at {policy.day_starts}; mode {policy.mode}"
+    yield f"models: {terms.formula}, daily cap {terms.daily_cap:,}, buffer {terms.small_buffer:,}"
+    yield f"models with terms of their own: {len(policy.models)}; aliases: {len(policy.aliases)}"
+    built_in = sum(rule in default_rules() for rule in policy.rules)
+    yield f"rules: {built_in} built in, {len(policy.rules) - built_in} of your own"
+    shares = ", ".join(f"{share:.0%}" for share in alerts.thresholds)
+    yield f"alerts: at {shares or 'no share'} of a limit, to {', '.join(alerts.send) or 'nobody'}"
+    if dormant := policy.dormant():
+        yield f"checked, but not enforced by this version: {', '.join(dormant)}"

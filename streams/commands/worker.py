@@ -1,0 +1,60 @@
+"""`blastdoor worker`: one worker process, ended by a signal or by any error; a supervisor starts it again."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from streams.channels.build import ChannelError
+from streams.delivery.run import configure_logging
+from streams.http import ListenError, split_address
+from streams.policy_file import PolicyError, default_rulebook, load_policy
+from streams.settings import Settings
+from streams.supervisor import MISUSE
+from streams.topics import BrokerUnavailable, TopicError
+
+
+class MisuseError(click.ClickException):
+    """The operator's mistake: who started this worker need not start it again."""
+
+    exit_code = MISUSE
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  blastdoor worker --kafka kafka:9092 --redis redis://redis:6379/0 --policy policy.yaml
+  BLASTDOOR_KAFKA=kafka:9092 BLASTDOOR_REDIS=redis://redis:6379/0 blastdoor worker"""
+)
+@click.option("--kafka", metavar="HOST:PORT[,…]", help="Bootstrap servers. [BLASTDOOR_KAFKA, 127.0.0.1:9092]")
+@click.option("--redis", metavar="URL", help="Redis of the gateways. [BLASTDOOR_REDIS, redis://127.0.0.1:6379/0]")
+@click.option("--policy", metavar="FILE", help="Policy; without one the built-in defaults hold. [BLASTDOOR_POLICY]")
+@click.option("--http", metavar="HOST:PORT", help="Address of /metrics and /ready. [BLASTDOOR_HTTP, 127.0.0.1:6066]")
+@click.option("--prefix", help="Prefix of topics and keys. [BLASTDOOR_PREFIX, blastdoor]")
+@click.option(
+    "--clock",
+    type=click.Choice(["wall", "event"]),
+    default="wall",
+    show_default=True,
+    help="event: recordings bring their own times.",
+)
+def command(
+    kafka: str | None, redis: str | None, policy: str | None, http: str | None, prefix: str | None, clock: str
+) -> None:
+    """Meter usage, judge limits, publish decisions to Redis and notify people."""
+    configure_logging()
+    settings = Settings.from_environment(kafka=kafka, redis=redis, policy=policy, http=http, prefix=prefix)
+    if clock == "event":
+        settings = settings.on_event_clock()
+    try:
+        split_address(settings.http)
+        loaded = load_policy(settings.policy)
+        rulebook = default_rulebook(loaded)
+        from streams.worker import work  # noqa: PLC0415 - Faust takes a while to import; a mistake is told at once
+
+        sys.exit(work(settings, loaded, rulebook))
+    except BrokerUnavailable as error:
+        raise click.ClickException(str(error)) from error
+    except (PolicyError, ChannelError, TopicError, ListenError) as error:
+        raise MisuseError(str(error)) from error

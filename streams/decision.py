@@ -1,0 +1,44 @@
+"""A ruling as the decision that gateways read."""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+
+from blastdoor_gateway.contract import Action, Decision
+
+from rules.moment import to_rfc3339
+from rules.ruling import Ruling
+
+
+def to_decision(ruling: Ruling, version: tuple[int, int], zone: tzinfo) -> Decision:
+    """The ruling under a version, with times in the policy's zone."""
+    bounds = ruling.bounds
+    return Decision(
+        scope=ruling.scope,
+        action=Action(ruling.action),
+        rule=ruling.rule,
+        reason=ruling.reason,
+        day=ruling.day,
+        decided_at=to_rfc3339(ruling.at, zone),
+        until=to_rfc3339(ruling.until, zone),
+        version=version,
+        formula=ruling.formula,
+        policy=ruling.policy,
+        wall=ruling.wall,
+        limit=ruling.limit,
+        used=ruling.used,
+        counted=ruling.used + ruling.base,
+        ceiling=None if ruling.limit is None else ruling.limit + ruling.base,
+        counter=ruling.counter,
+        counted_gate=ruling.guarded,
+        pool_low=ruling.pool_low,
+        pool_high=ruling.pool_high,
+        lag_tokens_low=bounds.lag_tokens_low,
+        lag_tokens_high=bounds.lag_tokens_high,
+        lag_seconds=bounds.lag_seconds,
+        lag_bound_seconds=bounds.lag_bound / 1000,
+        charged_low=bounds.charged_low,
+        charged_high=bounds.charged_high,
+        complete=bounds.complete,
+        readings=bounds.readings,
+    )

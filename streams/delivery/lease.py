@@ -1,0 +1,201 @@
+"""One partition in the hands of one step: what has been handled, what of it is safe, and the loop that makes it so."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from streams.delivery.book import Book, Page
+from streams.delivery.errors import LogChangedError
+from streams.delivery.resume import Resume, fingerprint
+from streams.delivery.rows import Place
+from streams.delivery.send import Sender
+from streams.delivery.step import Flush, Moment, Observer, Progress, Record, Step
+
+IDLE_SECONDS = 1.0  # a step is asked at least this often, so that it can act on time alone
+STOP_SECONDS = 1.0
+MAX_AHEAD = (
+    100_000  # offsets handled since the last flush began; beyond them handling waits, which bounds what a step holds
+)
+_NOTHING = Flush()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a lease needs of the worker around it."""
+
+    sender: Sender
+    observer: Observer
+    end_of: Callable[
+        [str, int], tuple[int | None, bool]
+    ]  # topic, partition -> offset after its last record; whether that is fresh
+    fail: Callable[[BaseException, str], None]
+
+
+class Lease:
+    """Batches are handled at once and flushed in the background: outputs, then rows, then the place. Only then is a position safe."""
+
+    def __init__(self, step: Step, partition: int, changelog: str, book: Book, around: Surroundings) -> None:
+        self.step = step
+        self.partition = partition
+        self.position = 0  # handled
+        self.flushed = -1  # safe; below any offset until the first flush
+        self.generation = -1  # of the group, in which the partition is ours
+        self.stored_at = -1  # offset on the changelog of the first row of the last flush
+        self._changelog = changelog
+        self._book = book
+        self._around = around
+        self._incarnation = 0
+        self._record = ""  # fingerprint of the record before `position`, as of the last flush
+        self._last: Record | None = None  # handled since
+        self._begun = 0  # position of the last flush begun
+        self._began_at = self._placed_at = 0.0
+        self._changed, self._pressed, self._room = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._ending = self._stopped = False
+        self._loop: asyncio.Task[None] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.step.name}/{self.partition}"
+
+    @property
+    def place(self) -> Place:
+        """Where the partition stands, safe or not."""
+        record = self._record if self._last is None else fingerprint(self._last)
+        return Place(flush=self._book.flush, incarnation=self._incarnation, position=self.position, record=record)
+
+    @property
+    def progress(self) -> Progress:
+        end, _ = self._around.end_of(self.step.topic, self.partition)
+        return Progress(self.step.name, self.partition, self.position, max(self.flushed, 0), end)
+
+    @property
+    def started(self) -> bool:
+        return self._loop is not None
+
+    @property
+    def settled(self) -> bool:
+        """Everything handled is safe and nothing is going on."""
+        return self._loop is None and self.flushed == self.position
+
+    def resume(self, at: Resume, record: str, generation: int) -> None:
+        """Where a new owner goes on, with the fingerprint of the record before."""
+        self.position = self._begun = at.position
+        self.generation = generation
+        self._incarnation = at.incarnation
+        self._record = "" if at.replaced or at.lost else record
+
+    def start(self) -> None:
+        """Begin to flush."""
+        self._ending = False
+        self._loop = asyncio.create_task(self._flush_until_settled(), name=f"flush {self}")
+
+    def touch(self) -> None:
+        """Ask for a flush soon."""
+        self._changed.set()
+
+    def handle(self, records: Sequence[Record]) -> None:
+        began = time.perf_counter()
+        self.step.handle(self.partition, records)
+        self._last = records[-1]
+        self.position = self._last.offset + 1
+        self._changed.set()
+        self._around.observer.handled(self.step.name, self.partition, len(records), time.perf_counter() - began)
+
+    def advance(self, position: int) -> None:
+        """There is no record before `position` that was not handled: the offsets in between are not records, or compacted away."""
+        self.position = max(self.position, position)
+
+    async def room(self) -> None:
+        """Wait until the flushes are near enough to the handling."""
+        while self.position - self._begun >= MAX_AHEAD and self._loop is not None:
+            self._room.clear()
+            self._press()
+            await self._room.wait()
+
+    async def settle(self) -> None:
+        """One more flush, then no more."""
+        if self._loop is not None:
+            self._ending = True
+            self._press()
+            await self._loop
+            self._loop = None
+
+    async def stop(self) -> None:
+        """No more flushes, not even of what was handled; one that is being written may find out that it must withdraw."""
+        if self._loop is not None:
+            self._ending = self._stopped = True
+            self._press()
+            await asyncio.wait([self._loop], timeout=STOP_SECONDS)
+            self._loop.cancel()
+            self._loop = None
+
+    def _press(self) -> None:
+        self._changed.set()
+        self._pressed.set()
+
+    async def _flush_until_settled(self) -> None:
+        try:
+            while not self._ending:
+                await self._flush()
+                await self._due()
+            if not self._stopped:
+                await self._flush()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the state in memory is no longer what is stored
+            self._around.fail(error, f"flushing {self}")
+        finally:
+            self._room.set()
+
+    async def _due(self) -> None:
+        await _wait(self._changed, IDLE_SECONDS)
+        await _wait(self._pressed, self._began_at + self.step.interval - time.monotonic())
+
+    async def _flush(self) -> None:
+        began = self._began_at = time.monotonic()
+        self._changed.clear()
+        self._pressed.clear()
+        position = self._begun = self.position
+        flush = self.step.flush(self.partition, self._moment()) or _NOTHING
+        if self._last is not None:
+            self._record, self._last = fingerprint(self._last), None
+        page = self._page(flush, position, began)  # encodes the rows now: the step may change them from here on
+        self._room.set()
+        if flush.outputs:
+            await self._around.sender.send(flush.outputs)
+        if page is not None:
+            await self._store(page)
+            self.flushed, self._placed_at = position, began
+        if page is not None or flush.outputs:
+            taken = time.monotonic() - began
+            self._around.observer.flushed(self.step.name, self.partition, len(flush.outputs), len(flush.rows), taken)
+
+    def _page(self, flush: Flush, position: int, now: float) -> Page | None:
+        """What to write; a position alone is not worth a row more than once in a while."""
+        moved = position != self.flushed and (self._ending or now - self._placed_at >= IDLE_SECONDS)
+        if not (flush.rows or moved or self._book.unfinished):
+            return None
+        return self._book.write(flush.rows, incarnation=self._incarnation, position=position, record=self._record)
+
+    async def _store(self, page: Page) -> None:
+        sender, before = self._around.sender, self.stored_at
+        self.stored_at = await sender.append(self._changelog, self.partition, page.entries)
+        if (
+            self.stored_at <= before
+        ):  # another broker, or one that has lost what it had acknowledged: a place must not outlive its rows
+            await sender.append(self._changelog, self.partition, self._book.withdrawal)
+            msg = f"{self._changelog}/{self.partition} has gone back from offset {before} to {self.stored_at}: rows are lost"
+            raise LogChangedError(msg)
+        self._book.close()
+
+    def _moment(self) -> Moment:
+        end, fresh = self._around.end_of(self.step.topic, self.partition)
+        return Moment(self.position, fresh and end is not None and self.position >= end, time.time_ns() // 1_000_000)
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    if seconds > 0:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await event.wait()

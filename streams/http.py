@@ -1,0 +1,55 @@
+"""The worker's HTTP face: metrics for Prometheus, readiness for whoever starts it. Binds to the loopback address
+unless told otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class ListenError(RuntimeError):
+    """The address cannot be used."""
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """`host:port`; raises ListenError on anything else. An IPv6 host stands in brackets."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65_535:
+        msg = f"an HTTP address is HOST:PORT, not {address!r}"
+        raise ListenError(msg)
+    return host.strip("[]"), int(port)
+
+
+async def serve(address: str, registry: CollectorRegistry, ready: Callable[[], bool]) -> web.AppRunner:
+    """Start serving; the caller stops it with `cleanup()`. Raises ListenError if the address is taken."""
+    application = web.Application()
+    application.router.add_get("/metrics", _metrics(registry))
+    application.router.add_get("/ready", _readiness(ready))
+    runner = web.AppRunner(application, access_log=None, handle_signals=False)
+    await runner.setup()
+    host, port = split_address(address)
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except OSError as error:
+        await runner.cleanup()
+        msg = f"cannot listen on {address}: {error.strerror or error}"
+        raise ListenError(msg) from error
+    return runner
+
+
+def _metrics(registry: CollectorRegistry) -> Handler:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    return answer
+
+
+def _readiness(ready: Callable[[], bool]) -> Handler:
+    async def answer(_: web.Request) -> web.Response:
+        return web.json_response({"ready": True}) if ready() else web.json_response({"ready": False}, status=503)
+
+    return answer

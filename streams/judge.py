@@ -1,0 +1,131 @@
+"""The judge: facts of one Kafka partition become rulings. A ruling goes to Redis at once, and onto the topics before
+the rows that remember it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from rules.alerts import Alert
+from rules.facts import Fact
+from rules.judge import Judge
+from rules.lockstep import LockStep
+from rules.moment import Millis
+from rules.policy import Policy
+from rules.rulebook import Rulebook
+from rules.ruling import Ruling
+from streams.bench import Bench, Ruled
+from streams.decision import to_decision
+from streams.delivery.step import Flush, Moment, Output, Record, Restored
+from streams.legacy_input import legacy_input
+from streams.metrics import Metrics
+from streams.publish.publisher import Publisher
+from streams.ruling_metrics import show
+from streams.topics import Topics, facts_partition
+from streams.wall_clock import wall_clock
+
+
+class JudgeStep:
+    """Delivery step over `facts`. Rows: the facts as merged, a book for each scope, and the epoch of its versions."""
+
+    name = "judge"
+    interval = 0.0
+
+    def __init__(
+        self,
+        topics: Topics,
+        partitions: int,
+        policy: Policy,
+        rulebook: Rulebook,
+        publisher: Publisher,
+        metrics: Metrics,
+        *,
+        event_clock: bool,
+        clock: Callable[[], Millis] = wall_clock,
+    ) -> None:
+        self.topic = topics.facts
+        self._topics = topics
+        self._partitions = partitions
+        self._policy = policy
+        self._rulebook = rulebook
+        self._publisher = publisher
+        self._metrics = metrics
+        self._event_clock = event_clock
+        self._clock = clock
+        self._zone = policy.calendar().zone
+        self._decode = msgspec.json.Decoder(Fact).decode
+        self._benches: dict[int, Bench] = {}
+        self._touch: dict[int, Callable[[], None]] = {}
+
+    async def assigned(self, partition: int, restored: Restored) -> None:
+        """Take up the partition's books. Every scope is ruled on anew, so Redis and the topics get the newest again."""
+        judge = Judge(self._policy, self._rulebook, self._partitions)
+        lockstep = LockStep({"usage": self._partitions, "balances": self._partitions, "controls": self._partitions})
+        bench = Bench(judge, lockstep if self._event_clock else None, self._clock())
+        bench.restore(restored.rows)
+        self._benches[partition] = bench
+        self._touch[partition] = restored.touch
+
+    def handle(self, partition: int, records: Sequence[Record]) -> None:
+        """Merge a batch of facts. Only our own code writes them: an unreadable one is a fault of ours and ends the
+        process."""
+        bench = self._benches[partition]
+        for record in records:
+            if record.value is not None:
+                bench.add(self._decode(record.value))
+
+    def flush(self, partition: int, moment: Moment) -> Flush | None:
+        """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
+        bench = self._benches[partition]
+        outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(ruled)]
+        outputs += [self._alert(alert) for alert in bench.take_reports()]
+        rows = bench.take_rows()
+        return Flush(outputs, rows) if outputs or rows else None
+
+    def revoked(self, partition: int) -> None:
+        """Somebody else's from now on: its keys are no longer renewed from here."""
+        bench = self._benches.pop(partition, None)
+        self._touch.pop(partition, None)
+        for scope in bench.judge.books if bench else ():
+            self._publisher.forget(scope)
+
+    def outbid(self, scope: str, held: tuple[int, int]) -> None:
+        """Redis holds a higher version of a scope that is ours: go above it and publish again."""
+        for partition, bench in self._benches.items():
+            if scope in bench.judge.books:
+                bench.raise_epoch(held[0])
+                for ruled in bench.again():
+                    self._publish(ruled)
+                self._touch[partition]()
+
+    def report(self, scope: str, alert: Callable[[Ruling], Alert]) -> None:
+        """Somebody beside the stream noticed something about a scope: raise an alert, if the scope is ours."""
+        for partition, bench in self._benches.items():
+            if bench.report(scope, alert):
+                self._touch[partition]()
+
+    def _tell(self, ruled: Ruled) -> list[Output]:
+        """Redis hears every ruling; the topics those that are more than a step of `used`, and every alert."""
+        raw = self._publish(ruled)
+        scope = ruled.outcome.ruling.scope.encode()
+        outputs = []
+        if ruled.outcome.history:
+            outputs = [
+                Output(self._topics.decisions, None, scope, raw),
+                Output(self._topics.decisions_latest, None, scope, raw),
+            ]
+        return outputs + [self._alert(alert) for alert in ruled.outcome.alerts]
+
+    def _alert(self, alert: Alert) -> Output:
+        self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
+        # By scope, not by id: only within a partition is the order kept in which people are to hear.
+        partition = facts_partition(alert.scope, self._partitions)
+        return Output(self._topics.alerts, partition, alert.id.encode(), msgspec.json.encode(alert))
+
+    def _publish(self, ruled: Ruled) -> bytes:
+        ruling = ruled.outcome.ruling
+        decision = to_decision(ruling, ruled.version, self._zone)
+        self._publisher.offer(decision, legacy_input(ruling, self._policy))
+        show(self._metrics, ruling, history=ruled.outcome.history)
+        return decision.to_json()

@@ -1,0 +1,142 @@
+"""The meter: usage records of one Kafka partition become partials on `facts`. Heavy, and scales with the partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from rules.duplicates import WINDOW, DuplicateWindow
+from rules.facts import Minutes, Partial, Watermark
+from rules.intake.reader import Intake
+from rules.meter import MeterClock, PartitionMeter
+from rules.moment import Millis
+from rules.policy import Policy
+from rules.records import Clock, Reason, Refusal, Rejected, Usage
+from streams.dead_letters import DeadLetters
+from streams.delivery.step import Flush, Moment, Output, Record, Restored
+from streams.facts_topic import FactsTopic
+from streams.metrics import Metrics
+from streams.topics import Topics
+
+CLOCK_ROW = "clock"
+
+
+class Meter:
+    """Delivery step over the usage topic. Rows: the partials and minutes of each source partition, and its clock."""
+
+    name = "meter"
+    interval = 0.03
+
+    def __init__(
+        self, topics: Topics, facts: FactsTopic, policy: Policy, metrics: Metrics, *, event_clock: bool
+    ) -> None:
+        self.topic = topics.usage
+        self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
+        self._facts = facts
+        self._policy = policy
+        self._metrics = metrics
+        self._event_clock = event_clock
+        self._intake = Intake(policy.calendar().zone)
+        self._partitions: dict[int, Metered] = {}
+
+    async def assigned(self, partition: int, restored: Restored) -> None:
+        """Take up the partition's rows and rebuild its window of duplicates from the log."""
+        metered = Metered(PartitionMeter(partition, self._policy, restored.incarnation))
+        clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
+        rows = [msgspec.convert(row, Partial | Minutes) for key, row in restored.rows.items() if key != CLOCK_ROW]
+        metered.meter.restore(rows, clock)
+        if restored.lost:
+            clock.since = None  # records are gone: complete metering begins anew
+        await self._read_back(metered.meter.duplicates, restored)
+        self._partitions[partition] = metered
+
+    def handle(self, partition: int, records: Sequence[Record]) -> None:
+        """Fold a batch. A record that cannot be used becomes a dead letter and stops nothing."""
+        metered = self._partitions[partition]
+        read = self._intake.read
+        for record in records:
+            self._take(metered, partition, record, read(record.value or b""))
+        metered.meter.duplicates.trim(records[-1].offset + 1)
+
+    def flush(self, partition: int, moment: Moment) -> Flush | None:
+        """What changed since the last flush, and the watermark, which also says that nothing changed."""
+        metered = self._partitions[partition]
+        if not self._event_clock:
+            self._emit(metered, moment.position, self._watermark_at(metered.meter, moment))
+        else:  # told with the next tick, kept with this position
+            metered.rows.update((row.key, msgspec.to_builtins(row)) for row in metered.meter.pending())
+        gone = metered.meter.forget()
+        if not (metered.outputs or metered.rows or gone):
+            return None
+        outputs, rows = metered.take()
+        return Flush(outputs, rows | dict.fromkeys(gone))
+
+    def revoked(self, partition: int) -> None:
+        """Somebody else's from now on."""
+        self._partitions.pop(partition, None)
+
+    async def _read_back(self, window: DuplicateWindow, restored: Restored) -> None:
+        async for records in restored.log.before(restored.position, WINDOW):
+            for record in records:
+                found = self._intake.read(record.value or b"")
+                if type(found) is Usage:
+                    window.seen(found.id, record.offset)
+
+    def _take(self, metered: Metered, partition: int, record: Record, found: Any) -> None:
+        meter = metered.meter
+        if type(found) is Usage:
+            if not self._event_clock:
+                meter.tick(record.timestamp)
+            found = meter.fold(record.offset, found)
+            if found is None:
+                return
+        if isinstance(found, Clock):
+            if self._event_clock:
+                meter.tick(found.at)
+                self._emit(metered, record.offset + 1, meter.clock.now)  # shipped again, a recording moves no clock back
+        elif isinstance(found, Refusal):
+            self._metrics.refusals.labels(model=self._policy.canonical(found.model)).inc()
+        elif found is not None:
+            rejected = (
+                found if isinstance(found, Rejected) else Rejected(Reason.WRONG_TOPIC, "belongs onto another topic")
+            )
+            metered.outputs.append(self._dead_letters.keep(partition, record, rejected))
+
+    def _emit(self, metered: Metered, position: int, at: Millis | None) -> None:
+        """Tell the judges: changed rows first, then the watermark that vouches for them."""
+        meter = metered.meter
+        for row in meter.take_changes():
+            metered.rows[row.key] = msgspec.to_builtins(row)
+            metered.outputs.append(self._facts.to_scope(row.scope, row))
+        if at is not None:
+            mark = meter.watermark(position, at)
+            if mark != metered.mark:
+                metered.mark = mark
+                metered.rows[CLOCK_ROW] = msgspec.to_builtins(meter.clock)
+                metered.outputs.extend(self._facts.to_all(mark))
+
+    def _watermark_at(self, meter: PartitionMeter, moment: Moment) -> Millis | None:
+        """Read to its end, a partition vouches for all but the policy's lateness; otherwise its records do."""
+        if moment.at_end:
+            if meter.clock.since is None:
+                meter.clock.since = moment.now
+            return moment.now - self._policy.lateness
+        return None if meter.clock.now is None else meter.clock.now - self._policy.lateness
+
+
+class Metered:
+    """A partition's meter with what its next flush will tell."""
+
+    def __init__(self, meter: PartitionMeter) -> None:
+        self.meter = meter
+        self.outputs: list[Output] = []
+        self.rows: dict[str, Any] = {}
+        self.mark: Watermark | None = None
+
+    def take(self) -> tuple[list[Output], dict[str, Any]]:
+        """Everything gathered, which then starts empty."""
+        taken = self.outputs, self.rows
+        self.outputs, self.rows = [], {}
+        return taken

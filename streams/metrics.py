@@ -1,0 +1,126 @@
+"""All metric names in one place, with meaning and unit. A misspelt name is an AttributeError, and the docs page lists
+this file.
+
+Labels are bounded: models come from the policy and the stream of one company, reasons and outcomes are closed lists.
+No user, tenant or IP.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from rules.records import Reason
+
+LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class Metrics:
+    """The metrics of one process. Label values known beforehand exist from the start, so a rate over a never-seen
+    failure is 0."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self.registry = registry or CollectorRegistry()
+        self._engine()
+        self._models()
+        self._outlets()
+        for reason in Reason:
+            self.dead_letters.labels(reason=reason.value)
+
+    def _engine(self) -> None:
+        to = self.registry
+        self.events = Counter(
+            "blastdoor_events", "Usage events taken from Kafka, by what became of them.", ["outcome"], registry=to
+        )
+        self.dead_letters = Counter(
+            "blastdoor_dead_letters", "Records put onto the dead-letter topic.", ["reason"], registry=to
+        )
+        self.refusals = Counter(
+            "blastdoor_gateway_refusals",
+            "Calls that gateways reported as refused ([PRE-BLOCK]).",
+            ["model"],
+            registry=to,
+        )
+        self.position = Gauge("blastdoor_position", "Next offset to handle.", ["step", "partition"], registry=to)
+        self.lag = Gauge(
+            "blastdoor_lag_records", "Records in the topic beyond the position.", ["step", "partition"], registry=to
+        )
+        self.flush_seconds = Histogram(
+            "blastdoor_flush_seconds",
+            "From the start of a flush to its last acknowledgement.",
+            ["step"],
+            buckets=LATENCY_BUCKETS,
+            registry=to,
+        )
+        self.records = Counter("blastdoor_records", "Records handled.", ["step"], registry=to)
+        self.handling_seconds = Counter(
+            "blastdoor_handling_seconds", "Time spent in handling them.", ["step"], registry=to
+        )
+        self.ready = Gauge("blastdoor_ready", "1 once all assigned partitions are recovered.", registry=to)
+        for outcome in ("counted", "duplicate", "rejected"):
+            self.events.labels(outcome=outcome)
+
+    def _models(self) -> None:
+        to = self.registry
+        self.used = Gauge(
+            "blastdoor_used_tokens", "Tokens used since the accounting day began.", ["model"], registry=to
+        )
+        self.limit = Gauge(
+            "blastdoor_limit_tokens", "Limit for the accounting day; absent while unknown.", ["model"], registry=to
+        )
+        self.pool = Gauge(
+            "blastdoor_pool_tokens",
+            "Free tokens the accounting day has in total, as bounds.",
+            ["model", "bound"],
+            registry=to,
+        )
+        self.lag_tokens = Gauge(
+            "blastdoor_unsettled_tokens",
+            "Used tokens the provider has not booked yet, as bounds.",
+            ["model", "bound"],
+            registry=to,
+        )
+        self.charged = Gauge(
+            "blastdoor_charged_tokens", "Tokens probably charged already, as bounds.", ["model", "bound"], registry=to
+        )
+        self.lag_bound = Gauge(
+            "blastdoor_lag_bound_seconds", "Bound D on the provider's settlement lag in force.", ["model"], registry=to
+        )
+        self.reading = Gauge(
+            "blastdoor_reading_timestamp_seconds",
+            "When the newest reading of the balance was taken.",
+            ["model"],
+            registry=to,
+        )
+        self.action = Gauge(
+            "blastdoor_action_in_force",
+            "1 for the action in force, 0 for the others.",
+            ["model", "action"],
+            registry=to,
+        )
+        self.decisions = Counter(
+            "blastdoor_decisions", "Decisions that changed, by action and rule.", ["action", "rule"], registry=to
+        )
+
+    def _outlets(self) -> None:
+        to = self.registry
+        self.redis_writes = Counter(
+            "blastdoor_redis_writes", "Writes to Redis, by outcome.", ["keys", "outcome"], registry=to
+        )
+        self.redis_troubles = Counter(
+            "blastdoor_redis_troubles", "Times Redis could not be used, by kind.", ["kind"], registry=to
+        )
+        self.redis_again = Counter(
+            "blastdoor_redis_rewrites", "Scopes written though nothing changed, by cause.", ["cause"], registry=to
+        )
+        self.redis_waiting = Gauge(
+            "blastdoor_redis_waiting_scopes", "Scopes whose newest decision is not yet in Redis.", registry=to
+        )
+        self.publish_seconds = Histogram(
+            "blastdoor_publish_seconds", "From a decision to its key in Redis.", buckets=LATENCY_BUCKETS, registry=to
+        )
+        self.redis_up = Gauge("blastdoor_redis_up", "1 while Redis answers.", registry=to)
+        self.foreign_writes = Counter("blastdoor_foreign_writes", "Keys of ours that somebody else wrote.", registry=to)
+        self.alerts = Counter(
+            "blastdoor_alerts", "Alert deliveries, by channel and outcome.", ["channel", "outcome"], registry=to
+        )
+        self.alerts_raised = Counter("blastdoor_alerts_raised", "Alerts raised, by kind.", ["kind"], registry=to)

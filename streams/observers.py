@@ -1,0 +1,67 @@
+"""What the parts of a worker report, as Prometheus metrics."""
+
+from __future__ import annotations
+
+from rules.moment import Millis
+from streams.delivery.step import Observer as DeliveryObserver
+from streams.metrics import Metrics
+from streams.publish.observer import Cause, LegacyOutcome, Outcome, Trouble
+
+
+class DeliveryMetrics(DeliveryObserver):
+    """How far the steps are, and how long their flushes take."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def flushed(self, step: str, partition: int, outputs: int, rows: int, seconds: float) -> None:  # noqa: ARG002
+        self._metrics.flush_seconds.labels(step=step).observe(seconds)
+
+    def handled(self, step: str, partition: int, records: int, seconds: float) -> None:  # noqa: ARG002
+        self._metrics.records.labels(step=step).inc(records)
+        self._metrics.handling_seconds.labels(step=step).inc(seconds)
+
+
+class PublishMetrics:
+    """What became of writes to Redis."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        for outcome in Outcome:
+            metrics.redis_writes.labels(keys="decision", outcome=outcome.value)
+        for legacy in LegacyOutcome:
+            metrics.redis_writes.labels(keys="legacy", outcome=legacy.value)
+        for trouble in Trouble:
+            metrics.redis_troubles.labels(kind=trouble.value)
+        for cause in Cause:
+            metrics.redis_again.labels(cause=cause.value)
+
+    def decision(self, outcome: Outcome, waited: Millis | None) -> None:
+        self._metrics.redis_writes.labels(keys="decision", outcome=outcome.value).inc()
+        if waited is not None:
+            self._metrics.publish_seconds.observe(waited / 1000)
+
+    def legacy(self, outcome: LegacyOutcome) -> None:
+        self._metrics.redis_writes.labels(keys="legacy", outcome=outcome.value).inc()
+
+    def again(self, cause: Cause, scopes: int) -> None:
+        self._metrics.redis_again.labels(cause=cause.value).inc(scopes)
+
+    def trouble(self, kind: Trouble) -> None:
+        self._metrics.redis_troubles.labels(kind=kind.value).inc()
+
+    def reachable(self, up: bool) -> None:
+        self._metrics.redis_up.set(up)
+
+    def waiting(self, scopes: int) -> None:
+        self._metrics.redis_waiting.set(scopes)
+
+
+class NotifyMetrics:
+    """What became of alerts, by channel."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def counted(self, channel: str, outcome: str) -> None:
+        self._metrics.alerts.labels(channel=channel, outcome=outcome).inc()

@@ -1,0 +1,40 @@
+"""A ruling as gauges. What is unknown is absent, never zero."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from blastdoor_gateway.contract import Action
+from prometheus_client import Gauge
+
+from rules.ruling import Ruling
+from streams.metrics import Metrics
+
+
+def show(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
+    """Set the gauges of the ruling's model; `history`: count it as a decision that changed."""
+    model, bounds = ruling.scope.removeprefix("model:"), ruling.bounds
+    metrics.used.labels(model=model).set(ruling.used)
+    _set(metrics.limit, ruling.limit, model)
+    _set_ends(metrics.pool, model, ruling.pool_low, ruling.pool_high)
+    _set_ends(metrics.lag_tokens, model, bounds.lag_tokens_low, bounds.lag_tokens_high)
+    _set_ends(metrics.charged, model, bounds.charged_low, bounds.charged_high)
+    metrics.lag_bound.labels(model=model).set(bounds.lag_bound / 1000)
+    _set(metrics.reading, None if bounds.reading_at is None else bounds.reading_at / 1000, model)
+    for action in Action:
+        metrics.action.labels(model=model, action=action.value).set(action.value == ruling.action)
+    if history:
+        metrics.decisions.labels(action=ruling.action, rule=ruling.rule).inc()
+
+
+def _set_ends(gauge: Gauge, model: str, low: float | None, high: float | None) -> None:
+    _set(gauge, low, model, "low")
+    _set(gauge, high, model, "high")
+
+
+def _set(gauge: Gauge, value: float | None, *labels: str) -> None:
+    if value is not None:
+        gauge.labels(*labels).set(value)
+        return
+    with suppress(KeyError):
+        gauge.remove(*labels)

@@ -1,0 +1,82 @@
+"""Reads the secrets that a policy refers to as `env:NAME` or `file:PATH`. Their values appear in no message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
+from urllib.parse import urlsplit
+
+from rules.fault import Fault, Lines, fault, shown
+from rules.policy_check.delivery import address, reference
+from rules.policy_check.values import BadValueError
+
+LONGEST_SECRET = 16 * 1024
+
+Secrets = dict[tuple[str, str], str]
+"""(channel, field) -> the secret."""
+
+
+class _UnreadableError(Exception):
+    """A reference that leads nowhere; the message names it, never a value."""
+
+
+class Vault:
+    """Where references are looked up: `environment` for env:, the policy file's folder for relative file: paths."""
+
+    def __init__(self, environment: Mapping[str, str], folder: FilePath) -> None:
+        self.environment = environment
+        self.folder = folder
+
+    def secrets(self, raw: object, lines: Lines) -> tuple[Secrets, list[Fault]]:
+        """The secrets of all channels of a parsed policy file; what is no reference is reported by the check."""
+        found, faults = {}, []
+        for channel, field, value in _references(raw):
+            try:
+                found[channel, field] = self.look_up(field, value)
+            except _UnreadableError as unreadable:
+                faults.append(fault(("channels", channel, field), str(unreadable), lines))
+        return found, faults
+
+    def look_up(self, field: str, value: str) -> str:
+        """The secret behind a reference; a literal local address stands for itself. Raises _UnreadableError."""
+        kind, _, place = value.partition(":")
+        secret = self._variable(place) if kind == "env" else self._file(place) if kind == "file" else value
+        if not secret:
+            raise _UnreadableError(f"{value} is empty")
+        if field == "url" and not _is_url(secret):
+            raise _UnreadableError(f"{shown(value)} holds no http:// or https:// address")
+        return secret
+
+    def _variable(self, name: str) -> str:
+        if name not in self.environment:
+            raise _UnreadableError(f"the environment has no variable {name}")
+        return self.environment[name].strip()
+
+    def _file(self, place: str) -> str:
+        try:
+            with (self.folder / place).open("rb") as file:
+                return file.read(LONGEST_SECRET).decode().strip()
+        except OSError as error:
+            raise _UnreadableError(f"cannot read the file {shown(place)}: {error.strerror}") from error
+        except ValueError as error:  # no UTF-8, or a path that no file can have
+            raise _UnreadableError(f"the file {shown(place)} holds no text") from error
+
+
+def _references(raw: object) -> Iterator[tuple[str, str, str]]:
+    """(channel, field, reference) of every channel, skipping what the check of the policy reports."""
+    channels = raw.get("channels") if isinstance(raw, Mapping) else None
+    for name, channel in channels.items() if isinstance(channels, Mapping) else ():
+        for field, read in (("url", address), ("secret", reference)):
+            value = channel.get(field) if isinstance(channel, Mapping) else None
+            try:
+                yield str(name), field, str(read(value))
+            except BadValueError:
+                continue
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)

@@ -1,0 +1,58 @@
+"""The order of recordings: several files merged by time, with the clock that moves between their records.
+
+Rule 1: the lines of one file stay in their order. A line later than its own time is late in the recording, too.
+Rule 2: the clock says that everything before it has been given. It is given before the first record of each minute (so
+no record is ever more than a minute ahead of it), after each reading, and at the end.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from rules.moment import MINUTE, Millis
+from rules.records import Clock, Reading, Record, Rejected
+from streams.ship.lines import Line
+
+
+class Entry(NamedTuple):
+    """What a line of a recording says, and where it stood."""
+
+    found: Record | Rejected | None
+    line: Line
+    source: str
+
+    @property
+    def at(self) -> Millis | None:
+        """Its own time; none where it could not be read."""
+        return None if self.found is None or isinstance(self.found, Rejected) else self.found.at
+
+
+def merged(recordings: Iterable[Iterable[Entry]]) -> Iterator[Entry | Clock]:
+    """All entries by the time at which they arrived, and the clock between them."""
+    arrivals = heapq.merge(*map(_with_arrival, recordings), key=lambda arrival: arrival[0])
+    now: Millis | None = None
+    last: Millis | None = None
+    for _, entry in arrivals:
+        if entry.at is not None:
+            minute = entry.at // MINUTE * MINUTE
+            if now is None or minute > now:
+                now = minute
+                yield Clock(at=now)
+            last = entry.at if last is None else max(last, entry.at)
+        yield entry
+        if isinstance(entry.found, Reading):
+            now = entry.found.at if now is None else max(now, entry.found.at)
+            yield Clock(at=now)
+    if last is not None:
+        yield Clock(at=last)
+
+
+def _with_arrival(recording: Iterable[Entry]) -> Iterator[tuple[Millis, Entry]]:
+    """Nothing arrives before what stands above it."""
+    arrival: Millis = 0
+    for entry in recording:
+        if entry.at is not None:
+            arrival = max(arrival, entry.at)
+        yield arrival, entry

@@ -1,0 +1,163 @@
+"""One worker process: its parts are made here, joined in pipeline.py, and run until a signal or an error ends them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from blastdoor_gateway.contract import Keys
+
+from rules.announce import foreign_write
+from rules.policy import Policy
+from rules.rulebook import Rulebook
+from streams.channels.build import build_senders
+from streams.channels.timing import Timing
+from streams.channels.wire import Wire
+from streams.delivery.app import DeliveryApp, build_app, deliver
+from streams.delivery.run import run
+from streams.http import serve
+from streams.judge import JudgeStep
+from streams.metrics import Metrics
+from streams.notify import Notify
+from streams.observers import DeliveryMetrics, NotifyMetrics, PublishMetrics
+from streams.pipeline import Parts, steps
+from streams.publish.client import open_redis
+from streams.publish.publisher import Publisher
+from streams.settings import Settings
+from streams.topics import Topics, detect_timing, ensure_topics
+from streams.wall_clock import wall_clock
+
+
+@dataclass(slots=True)
+class Desk:
+    """Where what the publisher hears reaches the judge, who is made after it."""
+
+    judge: JudgeStep | None = field(default=None)
+
+    def refused(self, scope: str, held: tuple[int, int]) -> None:
+        """Redis holds a newer version than ours."""
+        if self.judge is not None:
+            self.judge.outbid(scope, held)
+
+    def foreign_write(self, model: str, key: str) -> None:
+        """Somebody else writes a key of ours."""
+        if self.judge is not None:
+            self.judge.report(f"model:{model}", lambda ruling: foreign_write(ruling, key))
+
+
+def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
+    """Run a worker; the exit code. Raises BrokerUnavailable and TopicError before anything starts."""
+    partitions = asyncio.run(ensure_topics(settings.kafka, settings.prefix))
+    timing = asyncio.run(detect_timing(settings.kafka))
+    metrics, desk = Metrics(), Desk()
+    publisher = _publisher(settings, policy, metrics, desk)
+    wire = Wire()
+    parts = Parts(
+        topics=Topics(settings.prefix),
+        partitions=partitions,
+        policy=policy,
+        rulebook=rulebook,
+        metrics=metrics,
+        publisher=publisher,
+        notify=_notify(settings, policy, metrics, wire),
+        event_clock=settings.event_clock,
+    )
+    app = build_app(
+        f"{settings.prefix}.worker",
+        kafka=settings.kafka,
+        partitions=partitions,
+        session_timeout=timing.session_timeout,
+        fetch_max_wait_ms=timing.fetch_max_wait_ms,
+        observer=DeliveryMetrics(metrics),
+    )
+    for step in steps(parts):
+        deliver(app, step)
+        desk.judge = step if isinstance(step, JudgeStep) else desk.judge
+    return run(app, _serving(settings, metrics, app), _publishing(publisher, app), _notifying(parts.notify, wire))
+
+
+def _publisher(settings: Settings, policy: Policy, metrics: Metrics, desk: Desk) -> Publisher:
+    return Publisher(
+        open_redis(settings.redis),
+        Keys(settings.prefix, settings.legacy_prefix),
+        clock=wall_clock,
+        calendar=policy.calendar(),
+        worker=f"{socket.gethostname()}:{os.getpid()}",
+        version=version("blastdoor"),
+        on_refused=desk.refused,
+        on_foreign_write=desk.foreign_write,
+        observer=PublishMetrics(metrics),
+        event_clock=settings.event_clock,
+    )
+
+
+def _notify(settings: Settings, policy: Policy, metrics: Metrics, wire: Wire) -> Notify:
+    timing = Timing()
+    return Notify(
+        Topics(settings.prefix).alerts,
+        build_senders(policy.channels, wire, timing),
+        policy.alerts,
+        zone=policy.calendar().zone,
+        timing=timing,
+        observer=NotifyMetrics(metrics),
+    )
+
+
+@asynccontextmanager
+async def _serving(settings: Settings, metrics: Metrics, app: DeliveryApp) -> AsyncIterator[None]:
+    """Metrics and readiness over HTTP."""
+    runner = await serve(settings.http, metrics.registry, _readiness(app, metrics))
+    try:
+        yield
+    finally:
+        await runner.cleanup()
+
+
+def _readiness(app: DeliveryApp, metrics: Metrics) -> Callable[[], bool]:
+    def ready() -> bool:
+        """All partitions of ours are recovered; their progress is shown on the way."""
+        for progress in app.delivery.progress():
+            labels = {"step": progress.step, "partition": str(progress.partition)}
+            metrics.position.labels(**labels).set(progress.position)
+            if progress.lag is not None:
+                metrics.lag.labels(**labels).set(progress.lag)
+        is_ready = app.delivery.waiting_since is None and bool(app.delivery.leases)
+        metrics.ready.set(is_ready)
+        return is_ready
+
+    return ready
+
+
+@asynccontextmanager
+async def _publishing(publisher: Publisher, app: DeliveryApp) -> AsyncIterator[None]:
+    """Redis hears the last decisions before the end; an unsuitable Redis ends the worker."""
+    task = asyncio.create_task(publisher.run(), name="publish")
+    task.add_done_callback(lambda ended: _fail(app, ended))
+    try:
+        yield
+        with suppress(TimeoutError):
+            async with asyncio.timeout(2):
+                await publisher.settle()
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def _fail(app: DeliveryApp, ended: asyncio.Task[None]) -> None:
+    error = None if ended.cancelled() else ended.exception()
+    if error is not None:
+        app.delivery.fail(error, "publishing")
+
+
+@asynccontextmanager
+async def _notifying(notify: Notify, wire: Wire) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await notify.close()
+        await wire.close()

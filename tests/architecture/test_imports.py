@@ -1,0 +1,122 @@
+"""Who may import whom. The core knows nothing of the shell, the gateway nothing of either."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.tree import ROOT, imports, module, parsed, sources, within
+
+# What the core may take from the standard library: values and arithmetic. No clock, no chance, no files, no network.
+PURE = {
+    "__future__", "base64", "bisect", "collections", "contextlib", "dataclasses", "datetime", "decimal", "difflib",
+    "enum", "fractions", "functools", "hashlib", "heapq", "ipaddress", "itertools", "json", "math", "operator", "re",
+    "statistics", "string", "types", "typing", "unicodedata", "urllib.parse", "zoneinfo",
+}  # fmt: skip
+CORE_WHEELS = {"msgspec", "cel"}
+SHELL = {
+    "aiokafka",
+    "cel",
+    "click",
+    "faust",
+    "mode",
+    "msgspec",
+    "prometheus_client",
+    "rich",
+    "rules",
+    "streams",
+    "yaml",
+}
+
+# Calls that ask the world: the clock, files, the terminal.
+IMPURE_CALLS = {"now", "utcnow", "today", "open", "print", "input", "read_text", "write_text"}
+
+# The whole way on one screen, and who starts it.
+TOP = ("streams.pipeline", "streams.app")
+STARTERS = ("streams.worker", "streams.commands")
+
+
+def called(path: Path) -> set[str]:
+    """The last names of all that a file calls."""
+    calls = [node.func for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
+    return {call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls}
+
+
+def test_the_core_imports_only_values() -> None:
+    """`rules` takes from the standard library what computes, msgspec and CEL, and itself."""
+    allowed = ("rules", *PURE, *CORE_WHEELS)
+    assert [
+        (str(path), name) for path in sources("rules") for name in imports(path) if not within(name, *allowed)
+    ] == []
+
+
+def test_the_core_asks_nobody_the_time() -> None:
+    """`rules` calls no clock, opens nothing and prints nothing: what it needs is passed in."""
+    assert {str(path): found for path in sources("rules") if (found := called(path) & IMPURE_CALLS)} == {}
+
+
+@pytest.mark.parametrize("top", ["rules", "streams"])
+def test_there_is_a_reading_order(top: str) -> None:
+    """No module imports one that imports it: whoever reads in order meets nothing unknown."""
+    ours = {module(path): path for path in sources(top)}
+    graph = {name: {other for other in imports(path) if other in ours and other != name} for name, path in ours.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as cycle:
+        pytest.fail(f"these import each other: {' -> '.join(cycle.args[1])}")
+
+
+def test_nothing_leans_on_the_top() -> None:
+    """`pipeline` puts everything together; only what starts a worker imports it."""
+    leaning = {
+        module(path)
+        for path in sources("rules", "streams", "gateway")
+        if any(within(name, *TOP) for name in imports(path)) and not within(module(path), *TOP, *STARTERS)
+    }
+    assert leaning == set()
+
+
+def test_one_module_reads_the_environment() -> None:
+    """Only `streams/settings.py` knows environment variables."""
+    reading = {
+        str(path)
+        for path in sources("rules", "streams")
+        for node in ast.walk(parsed(path))
+        if (isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv", "environb"})
+        or (isinstance(node, ast.ImportFrom) and {alias.name for alias in node.names} & {"environ", "getenv"})
+    }
+    assert reading == {"streams/settings.py"}
+
+
+def test_the_gateway_stays_light() -> None:
+    """What a gateway's process installs knows neither the engine nor what the engine stands on."""
+    heavy = SHELL - {"aiokafka"}
+    assert [(str(path), name) for path in sources("gateway") for name in imports(path) if within(name, *heavy)] == []
+
+
+def test_the_contract_needs_the_standard_library_only() -> None:
+    """`contract.py` is imported by every gateway: its imports are Python's own."""
+    names = imports(Path("gateway/blastdoor_gateway/contract.py"))
+    assert {name for name in names if name.split(".")[0] not in sys.stdlib_module_names} == set()
+
+
+def test_importing_the_contract_loads_nothing_else() -> None:
+    """The same as it runs: a fresh interpreter that imports the contract has none of the engine's modules."""
+    code = "import sys, blastdoor_gateway.contract; print(*{name.split('.')[0] for name in sys.modules})"
+    run = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=ROOT / "gateway"
+    )
+    assert SHELL & set(run.stdout.split()) == set()
+
+
+def test_the_command_line_answers_at_once() -> None:
+    """`blastdoor --help` loads neither Faust nor aiokafka: a subcommand's module comes with its use."""
+    code = "import sys; from streams.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "Commands:" in run.stdout
+    assert {"faust", "aiokafka", "redis", "aiohttp", "rich"} & set(run.stdout.splitlines()[-1].split()) == set()

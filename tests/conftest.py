@@ -1,0 +1,55 @@
+"""Parts and servers that every test may ask for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from streams.embedded import broker as embedded_broker
+from streams.embedded import redis_server
+from tests.kafka.apache import ApacheKafka
+from tests.parts import PARTS
+from tests.require import Requirements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Requirements(os.environ.get("BLASTDOOR_REQUIRE", ""), PARTS))
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[str]:
+    """`host:port` of an embedded broker shared by the session: take topic and group names of your own."""
+    server = embedded_broker.start()
+    yield server.address
+    server.child.stop()
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """URL of an embedded Redis shared by the session: take a key prefix of your own."""
+    server = redis_server.start()
+    yield redis_server.url(server)
+    server.child.stop()
+
+
+@pytest.fixture(scope="session")
+def redis7_url() -> Iterator[str]:
+    """URL of the system's redis-server 7, started for the session on a free port."""
+    server = redis_server.start(binary=Path(str(shutil.which("redis-server"))))
+    yield redis_server.url(server)
+    server.child.stop()
+
+
+@pytest.fixture(scope="session")
+def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """`host:port` of an Apache Kafka shared by the session: take topic and group names of your own."""
+    kafka = ApacheKafka.start(tmp_path_factory.mktemp("apache-kafka"))
+    yield kafka.address
+    kafka.stop()

@@ -1,0 +1,152 @@
+"""The fold of one source partition."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rules.counter import Counter
+from rules.duplicates import DuplicateWindow
+from rules.facts import Minutes, Partial
+from rules.meter import MeterClock, PartitionMeter
+from rules.moment import DAY, HOUR, MINUTE
+from rules.policy import Gateway, Policy
+from rules.records import Reason, Rejected, Usage
+
+NOON = 1_786_593_600_000  # 2026-08-13T12:00:00+08:00
+POLICY = Policy(aliases={"volcengine/m-260731": "m"}, gateways={"litellm": Gateway(name="litellm", guard=True)})
+
+
+def usage(event_id: str, tokens: int = 10, at: int = NOON, **more: object) -> Usage:
+    return Usage(id=event_id, at=at, model="m", total_tokens=tokens, **more)  # type: ignore[arg-type]
+
+
+EVENTS = st.builds(
+    usage,
+    st.sampled_from([f"id-{n}" for n in range(30)]),
+    st.integers(0, 1_000),
+    st.integers(NOON - 2 * DAY, NOON + 5 * MINUTE),
+)
+
+
+def merged(rows: list[Partial | Minutes]) -> Counter:
+    counter = Counter()
+    for row in rows:
+        if isinstance(row, Partial):
+            counter.merge(msgspec.convert(msgspec.to_builtins(row), Partial))
+    return counter
+
+
+def distinct(log: list[Usage]) -> int:
+    """An independent count: each id once, at its first appearance."""
+    first: dict[str, Usage] = {}
+    for event in log:
+        first.setdefault(event.id, event)
+    return sum(event.total_tokens for event in first.values())
+
+
+@given(st.lists(EVENTS, max_size=60))
+def test_every_distinct_event_counts_once(log: list[Usage]) -> None:
+    """The total is the sum over distinct ids, and the minutes add up to it."""
+    meter = PartitionMeter(0, POLICY)
+    for offset, event in enumerate(log):
+        assert meter.fold(offset, event) is None
+    rows = meter.take_changes()
+    assert merged(rows).total() == distinct(log)
+    assert sum(sum(row.tokens) for row in rows if isinstance(row, Minutes)) == distinct(log)
+
+
+@given(st.lists(EVENTS, max_size=60), st.data())
+def test_a_restart_anywhere_changes_no_total(log: list[Usage], data: st.DataObject) -> None:
+    """Rows saved at one place and the log read again from any earlier one give the same total."""
+    saved_at = data.draw(st.integers(0, len(log)))
+    resumed_at = data.draw(st.integers(0, saved_at))
+    first = PartitionMeter(0, POLICY)
+    for offset in range(saved_at):
+        first.fold(offset, log[offset])
+    rows = msgspec.convert(msgspec.to_builtins(first.take_changes()), list[Partial | Minutes])
+
+    window = DuplicateWindow()
+    for offset in range(resumed_at):
+        window.seen(log[offset].id, offset)
+    second = PartitionMeter(0, POLICY, window=window)
+    second.restore(rows, MeterClock())
+    for offset in range(resumed_at, len(log)):
+        second.fold(offset, log[offset])
+    assert merged(second.take_changes()).total() == distinct(log)
+
+
+def test_a_new_incarnation_of_the_log_adds_to_what_was() -> None:
+    """When the log was replaced, offsets start anew and the earlier sums stay."""
+    meter = PartitionMeter(0, POLICY)
+    meter.fold(100, usage("a", 10))
+    rows = meter.take_changes()
+    second = PartitionMeter(0, POLICY, incarnation=1)
+    second.restore(rows, MeterClock())
+    second.fold(0, usage("b", 5))
+    assert merged(second.take_changes()).total() == 15
+
+
+def test_aliases_share_one_model() -> None:
+    """All spellings of a model count for its one canonical name."""
+    meter = PartitionMeter(0, POLICY)
+    meter.fold(0, msgspec.structs.replace(usage("a"), model="volcengine/m-260731"))
+    assert {row.scope for row in meter.take_changes()} == {"model:m"}
+
+
+def test_a_cache_hit_is_a_request_and_no_tokens() -> None:
+    """What a cache answered costs the provider nothing."""
+    meter = PartitionMeter(0, POLICY)
+    meter.fold(0, usage("a", 100, cache_hit=True))
+    (row,) = meter.take_changes()
+    assert isinstance(row, Partial)
+    assert (row.sums.requests, row.sums.cache_hits, row.sums.tokens) == (1, 1, 0)
+
+
+def test_usage_of_guarding_gateways_is_told_apart() -> None:
+    """Only tokens of gateways declared `guard: true` count as guarded."""
+    meter = PartitionMeter(0, POLICY)
+    meter.fold(0, usage("a", 100, source="litellm"))
+    meter.fold(1, usage("b", 7, source="cron"))
+    row = next(row for row in meter.take_changes() if isinstance(row, Partial))
+    assert (row.sums.tokens, row.sums.guarded) == (107, 100)
+
+
+@pytest.mark.parametrize(
+    ("ago", "reason"),
+    [
+        pytest.param(-11 * MINUTE, Reason.IN_FUTURE, id="more than ten minutes ahead of the clock is a mistake"),
+        pytest.param(5 * DAY, Reason.TOO_LATE, id="a day closed three days ago takes nothing more"),
+    ],
+)
+def test_events_out_of_time_are_refused(ago: int, reason: Reason) -> None:
+    """What is refused comes back with its reason and changes nothing, not even the memory of ids."""
+    meter = PartitionMeter(0, POLICY)
+    meter.tick(NOON)
+    refused = meter.fold(0, usage("a", at=NOON - ago))
+    assert isinstance(refused, Rejected)
+    assert refused.reason is reason
+    assert meter.take_changes() == []
+    assert meter.fold(1, usage("a")) is None
+    assert meter.counts.duplicates == 0
+
+
+def test_late_events_of_open_days_count_for_their_own_day() -> None:
+    """An event of yesterday that arrives today belongs to yesterday."""
+    meter = PartitionMeter(0, POLICY)
+    meter.tick(NOON)
+    meter.fold(0, usage("a", 10, NOON - DAY))
+    assert merged(meter.take_changes()).tokens("2026-08-12") == 10
+
+
+def test_rows_nobody_can_reach_are_forgotten() -> None:
+    """Rows of days and hours closed for good go, so memory is bounded."""
+    meter = PartitionMeter(0, POLICY)
+    meter.tick(NOON)
+    meter.fold(0, usage("a"))
+    meter.take_changes()
+    meter.tick(NOON + 10 * DAY)
+    assert sorted(meter.forget()) == ["minutes|model:m|0|" + str(NOON // HOUR), "model:m|0|2026-08-13"]
+    assert meter.forget() == []

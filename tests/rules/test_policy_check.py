@@ -1,0 +1,180 @@
+"""The check of a parsed policy: any document gives a policy or its mistakes; values mean what they say."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rules.fault import Fault
+from rules.moment import HOUR, MINUTE, SECOND
+from rules.policy import Alerting, Budget, Gateway, ModelTerms, Policy, Unknown
+from rules.policy_check import KEYS, check, check_rules
+from rules.policy_check.delivery import ALERTS, CHANNEL, GATEWAY
+from rules.policy_check.models import TERMS
+from rules.policy_check.money import BUDGET, LIMITS, PRICE, SPEND
+from rules.policy_check.rule_list import EFFECT, RULE
+from rules.policy_check.values import brief, duration
+
+
+def policy(raw: dict[str, Any]) -> Policy:
+    found = check(raw)
+    assert isinstance(found, Policy), found
+    return found
+
+
+def faults(raw: object) -> list[Fault]:
+    found = check(raw)
+    assert isinstance(found, list), found
+    return found
+
+
+WORDS = sorted(
+    {"default", *KEYS, *TERMS, *CHANNEL, *ALERTS, *GATEWAY, *BUDGET, *SPEND, *PRICE, *LIMITS, *RULE, *EFFECT}
+)
+NEAR_MISSES = [
+    "30m",
+    "1h",
+    "env:X",
+    "model",
+    "used > 1",
+    "block",
+    "10/min",
+    "v6",
+    "default",
+    "feishu",
+    "true",
+    "\ud800",
+]
+leaves = st.one_of(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    st.sampled_from([*NEAR_MISSES, Decimal("NaN"), Decimal("sNaN"), Decimal("-Infinity"), Decimal("1E+99999")]),
+)
+documents = st.recursive(
+    leaves,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(WORDS) | st.text(max_size=5) | st.integers(), inner, max_size=6)
+    ),
+    max_leaves=25,
+)
+
+
+@settings(max_examples=300)
+@given(documents | st.dictionaries(st.sampled_from(sorted(KEYS)), documents, max_size=8))
+def test_no_document_raises(raw: object) -> None:
+    """Whatever was parsed, it is a policy or a list of mistakes; each mistake can be printed."""
+    found = check(raw)
+    assert isinstance(found, Policy) or all(str(fault).isprintable() for fault in found)
+    rules = check_rules(raw)
+    assert isinstance(rules, tuple) or rules
+
+
+@pytest.mark.parametrize("field", ["gate_buffer", "mode", "lateness", "spend", "alerts"])
+def test_a_number_too_long_to_print(field: str) -> None:
+    """More digits than Python prints are a mistake like any other, wherever they stand."""
+    huge = 10**5000
+    wrong = faults({field: {"spend": {"daily": huge}, "alerts": {"thresholds": [huge]}}.get(field, huge)})
+    assert "a huge number" in wrong[0].message
+    assert faults({huge: 1, "channels": {huge: {}, "main": {"kind": "feishu", "url": "env:X", "schema": huge}}})
+
+
+@given(st.integers(1, 10**9))
+def test_durations_read_what_they_write(seconds: int) -> None:
+    """A length of time written out is read as the same length."""
+    assert duration(0, 10**13)(brief(seconds * SECOND)) == seconds * SECOND
+
+
+def test_what_an_entry_leaves_out_comes_from_default() -> None:
+    """A model or tenant of its own inherits from `default`, and that from the built-in values."""
+    found = policy(
+        {
+            "models": {"m": {"max_lag": "1h30m", "unknown": "hold"}, "default": {"small_buffer": 5}},
+            "tenants": {"default": {"daily_tokens": 7}, "acme": {"over": "block"}},
+        }
+    )
+    assert found.terms("m") == ModelTerms(small_buffer=5, max_lag=HOUR + 30 * MINUTE, unknown=Unknown.HOLD)
+    assert found.terms("other") == ModelTerms(small_buffer=5)
+    assert found.tenants["acme"] == Budget(daily_tokens=7, over="block")
+    assert found.tenant_default == Budget(daily_tokens=7)
+
+
+def test_alias_chains_end_at_the_model() -> None:
+    """One look-up finds the model, however many names lead to it."""
+    assert policy({"aliases": {"a": "b", "b": "c", "x": "c"}}).aliases == {"a": "c", "b": "c", "x": "c"}
+
+
+def test_an_alias_that_leads_into_a_circle_is_not_blamed() -> None:
+    """A circle is one mistake, reported at one of its names."""
+    assert [fault.path for fault in faults({"aliases": {"z": "a", "a": "b", "b": "a"}})] == ["aliases.a"]
+
+
+def test_thresholds_may_stand_in_any_order() -> None:
+    """They are sorted, and one written twice counts once."""
+    assert policy({"alerts": {"thresholds": [1, 0.5, 1.0, Decimal("0.85"), 10]}}).alerts == Alerting(
+        thresholds=(0.5, 0.85, 1.0, 10.0)
+    )
+    assert policy({"alerts": {"thresholds": []}}).alerts.thresholds == ()
+
+
+def test_gateways_are_read() -> None:
+    """How a gateway tells of its usage; what it leaves out has a default."""
+    assert policy({"gateways": {"gate": {"usage": "log", "guard": True}}}).gateways == {
+        "gate": Gateway(name="gate", usage="log", guard=True)
+    }
+
+
+@pytest.mark.parametrize("field", ["daily_tokens", "monthly_tokens"])
+def test_an_absent_budget_is_no_limit_and_a_negative_one_a_mistake(field: str) -> None:
+    """Absent means no limit; negative or empty is never taken for that."""
+    assert getattr(policy({"tenants": {"default": {}}}).tenant_default, field) is None
+    assert "must not be negative" in faults({"tenants": {"default": {field: -2}}})[0].message
+    assert "has no value" in faults({"tenants": {"default": {field: None}}})[0].message
+
+
+def test_a_price_typed_in_the_wrong_unit_is_questioned() -> None:
+    """A price for one token, or a million times too high, is asked about before it decides anything."""
+    wrong = faults({"prices": {"m": {"input": Decimal("0.0000025"), "output": 2_500_000}}})
+    assert [fault.path for fault in wrong] == ["prices.m.input", "prices.m.output"]
+    assert policy({"prices": {"m": {"input": 0, "output": Decimal("0.1")}}}).prices["m"].output == Decimal("0.1")
+
+
+def test_unknown_keys_without_a_value_are_mistakes_too() -> None:
+    """Only a known section may be empty."""
+    assert [fault.path for fault in faults({"mod": None, "models": None})] == ["mod"]
+
+
+def test_receivers_are_not_blamed_for_broken_channels() -> None:
+    """Where `channels` is no mapping, that is the one mistake."""
+    assert [fault.path for fault in faults({"channels": "x", "alerts": {"send": ["main"]}})] == ["channels"]
+
+
+@pytest.mark.parametrize("raw", [[], "text", 5, True])
+def test_a_document_that_is_no_mapping(raw: object) -> None:
+    """The file as a whole is the mistake: it has no field."""
+    (fault,) = faults(raw)
+    assert fault.path == ""
+    assert "must be a mapping" in fault.message
+
+
+def test_lines_come_from_the_nearest_place() -> None:
+    """A mistake about something missing stands where its container begins."""
+    found = check({"channels": {"main": {"kind": "feishu"}}}, {(): 1, ("channels",): 3, ("channels", "main"): 4})
+    assert found == [Fault(4, "channels.main.url", "is missing")]
+
+
+def test_a_rule_without_mistakes_keeps_its_meaning() -> None:
+    """Scope, condition, effect, sentence and priority arrive as written; `when: true` is a condition."""
+    rule = {
+        "name": "r",
+        "scope": "model",
+        "when": True,
+        "then": {"action": "block", "alert": "info"},
+        "says": "s",
+        "priority": 3,
+    }
+    (spec,) = policy({"rules": [rule]}).rules
+    assert (spec.name, spec.when, spec.action, spec.alert, spec.priority) == ("r", "true", "block", "info", 3)

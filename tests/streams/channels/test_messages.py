@@ -1,0 +1,143 @@
+"""Alerts in words."""
+
+from __future__ import annotations
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rules.alerts import Alert, Kind, Severity
+from streams.channels.messages import LANGUAGES, MOST_DETAILS, message
+
+ZONE = ZoneInfo("Asia/Shanghai")
+NUMBERS = st.none() | st.integers(-(10**18), 10**18)
+ALERTS = st.builds(
+    Alert,
+    id=st.text(max_size=128),
+    kind=st.sampled_from(Kind),
+    severity=st.sampled_from(Severity),
+    scope=st.text(max_size=300),
+    at=st.integers(-(10**18), 10**18),
+    window=st.text(max_size=50),
+    threshold=st.none() | st.floats(allow_nan=False),
+    grant=st.integers(0, 10**18),
+    used=NUMBERS,
+    limit=NUMBERS,
+    pool_low=NUMBERS,
+    pool_high=NUMBERS,
+    charged_high=NUMBERS,
+    rule=st.text(),
+    reason=st.text(),
+    details=st.dictionaries(st.text(max_size=20), st.text(max_size=50), max_size=30),
+)
+
+
+def text(**values: Any) -> str:
+    """All words of a message."""
+    found = message(**values)
+    lines = [f"{line.label}{found.colon}{line.text}" for line in (*found.lines, *found.sections)]
+    return "\n".join([found.title, found.subject, found.tag, *lines, found.foot])
+
+
+def test_a_chinese_message_says_what_happened_and_what_to_do(make_alert) -> None:
+    """Title, numbers with thousands separators, the reason, the meaning for money, advice, the local time."""
+    said = text(alert=make_alert(), language="zh", zone=ZONE)
+    assert "模型 deepseek-v4-flash 已用到限额的 80%" in said
+    assert "已用：1,790,000 tokens" in said
+    assert "限额：2,232,178 tokens (80.1%)" in said
+    assert "距限额：442,178 tokens" in said
+    assert "2,242,178 ~ 2,242,293 tokens" in said
+    assert "原因：80% of the free pool" in said
+    assert "对费用的影响：" in said
+    assert "建议：" in said
+    assert "2026-08-13 11:22:00+08:00" in said
+
+
+def test_an_english_message_says_the_same(make_alert) -> None:
+    """The English words, with the same numbers."""
+    said = text(alert=make_alert(), language="en", zone=ZONE)
+    assert "Model deepseek-v4-flash has used 80% of its limit" in said
+    assert "left to the limit: 442,178 tokens" in said
+    assert "What it means for money: " in said
+    assert "What to do: " in said
+
+
+def test_charged_tokens_come_first_in_what_it_means(make_alert) -> None:
+    """Once tokens were probably charged, that is the meaning for money."""
+    charged = make_alert(charged_high=149_616)
+    assert "至多 149,616 tokens 已超出免费额度" in text(alert=charged, language="zh", zone=ZONE)
+    assert "149,616 tokens at most" in text(alert=charged, language="en", zone=ZONE)
+
+
+def test_the_cap_is_about_returns_not_about_charges(make_alert) -> None:
+    """At the daily cap nothing is charged on the spot, and the message says so."""
+    capped = make_alert(threshold=1.0, details={"wall": "cap"})
+    assert "未必当场计费" in text(alert=capped, language="zh", zone=ZONE)
+    assert "not necessarily charged" in text(alert=capped, language="en", zone=ZONE)
+
+
+def test_a_tenant_has_a_quota(make_alert) -> None:
+    """A tenant's limit is a quota: no word of the free pool."""
+    said = text(alert=make_alert(scope="tenant:acme", details={}), language="en", zone=ZONE)
+    assert "Tenant acme has used 80% of its quota" in said
+
+
+def test_a_little_less_is_never_shown_as_all(make_alert) -> None:
+    """Shares are rounded down: 99.99 % is not 100 %."""
+    assert "(99.9%)" in text(alert=make_alert(used=999_999, limit=1_000_000), language="en", zone=ZONE)
+
+
+def test_numbers_among_the_details_are_grouped(make_alert) -> None:
+    """A count in the details reads like every other number; a name made of digits and letters stays as it is."""
+    said = text(
+        alert=make_alert(details={"least": "149616", "day": "2026-08-13", "n": "999"}), language="en", zone=ZONE
+    )
+    assert "least: 149,616" in said
+    assert "day: 2026-08-13" in said
+    assert "n: 999" in said
+
+
+def test_beyond_the_limit_is_said_in_words(make_alert) -> None:
+    """A negative rest is an overrun, not a minus sign."""
+    assert "超出限额：100 tokens" in text(alert=make_alert(used=1_100, limit=1_000), language="zh", zone=ZONE)
+
+
+def test_a_name_from_outside_is_one_line_of_text(make_alert) -> None:
+    """A tenant cannot break the layout or hide behind control characters."""
+    said = message(make_alert(scope="tenant:a\nb\u202ec"), "en", ZONE)
+    assert said.subject == "tenant a bc"
+
+
+def test_an_unknown_language_is_english(make_alert) -> None:
+    """Better a foreign language than no alert."""
+    assert message(make_alert(), "tlh", ZONE).language == "en"
+
+
+def test_a_dashboard_link_is_offered_only_if_there_is_one(make_alert) -> None:
+    """No link, no button."""
+    assert message(make_alert(), "zh", ZONE).link is None
+    link = message(make_alert(), "zh", ZONE, "https://grafana.example/d/bd").link
+    assert link is not None
+    assert link.text == "https://grafana.example/d/bd"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_has_words(make_alert, kind: Kind, language: str) -> None:
+    """No kind of alert is without title, meaning and advice, and no placeholder is left over."""
+    said = message(make_alert(kind=kind), language, ZONE)
+    assert all(section.text for section in said.sections)
+    assert "{" not in said.title
+    assert "{" not in "".join(section.text for section in said.sections)
+
+
+@settings(max_examples=200, deadline=None)
+@given(ALERTS, st.sampled_from(["zh", "en"]))
+def test_no_alert_is_beyond_words(alert: Alert, language: str) -> None:
+    """Any alert that can be read can be said, with a bounded number of lines."""
+    said = message(alert, language, ZONE)
+    assert len(said.lines) <= MOST_DETAILS + 9
+    assert said.title
