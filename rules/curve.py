@@ -15,7 +15,6 @@ from msgspec import Struct
 from rules.moment import HOUR, MINUTE, Millis
 
 HOURS_KEPT = 48
-FOLDED_AT_ONCE = 15  # minutes: folding is done now and then
 KEEP: Millis = 8 * HOUR  # the default lag ceiling + 2 h
 
 
@@ -84,9 +83,9 @@ class Curve:
                 del self._strays[newest]
 
     def fold(self, now: Millis, keep: Millis = KEEP) -> None:
-        """Fold minutes older than `keep` into hours, and hours older than two days into the base."""
-        first = (now - keep) // MINUTE
-        if first < self._first + FOLDED_AT_ONCE:
+        """Fold whole hours of minutes older than `keep`, and hours older than two days into the base."""
+        first = (now - keep) // HOUR * (HOUR // MINUTE)
+        if first <= self._first:
             return
         self._first = first
         for minute in [m for m in self._minutes if m < first]:
