@@ -56,7 +56,7 @@ class Sum(msgspec.Struct):
 )
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: one a core]")
 @click.option("--json", "as_json", is_flag=True, help="One line a formula instead of tables.")
-def command(  # noqa: PLR0917
+def command(
     days: int, seed: int, formulas: tuple[str, ...], kinds: tuple[str, ...], buffer: int, jobs: int, as_json: bool
 ) -> None:
     """Simulate a provider with late books, and a gate driven by each formula."""
