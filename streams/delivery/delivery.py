@@ -1,4 +1,4 @@
-"""All partitions of a worker: taking them over after a rebalance, putting them down before the next, and why the process ends."""
+"""All partitions of a worker: taking them over, putting them down before a rebalance, and why the process ends."""
 
 from __future__ import annotations
 
@@ -81,13 +81,17 @@ class Delivery:
         self.failed.set()
 
     def expect(self, assigned: Collection[TP], generation: int, restored_to: MutableMapping[TP, int]) -> None:
-        """The group has spoken. `restored_to` (offsets of changelogs already read) is set to what is in fact in our hands.
+        """The group has spoken.
 
-        A partition that comes back in the very next generation was nobody else's in between: its state in memory goes on.
+        `restored_to` (offsets of changelogs already read) is set to what is in fact in our hands.
+
+        A partition that comes back in the very next generation was nobody else's in between: its state in memory goes
+        on.
         """
         mine = {tp for tp in assigned if tp.topic in self.steps}
         if missing := {self._changelog(tp) for tp in mine} - set(assigned):
-            msg = f"assigned without {'/'.join(map(str, min(missing)))}: without its rows a partition would be counted from nothing"
+            lacking = "/".join(map(str, min(missing)))
+            msg = f"assigned without {lacking}: without its rows a partition would be counted from nothing"
             raise DeliveryError(msg)
         for tp, lease in list(self.leases.items()):
             if tp in mine and lease.settled and lease.generation + 1 == generation:
@@ -101,6 +105,7 @@ class Delivery:
             self.tables[tp.topic].take(tp.partition)
             restored_to.pop(self._changelog(tp), None)
         self.waiting_since = time.monotonic() if mine else None
+        self.observer.rebalanced(len(self.leases), len(self._due))
 
     def restore(self, changelog: TP, records: Iterable[Record]) -> None:
         """Rows of a changelog, in its order."""

@@ -36,7 +36,10 @@ class Surroundings:
 
 
 class Lease:
-    """Batches are handled at once and flushed in the background: outputs, then rows, then the place. Only then is a position safe."""
+    """Batches are handled at once and flushed in the background: outputs, then rows, then the place.
+
+    Only then is a position safe.
+    """
 
     def __init__(self, step: Step, partition: int, changelog: str, book: Book, around: Surroundings) -> None:
         self.step = step
@@ -105,7 +108,7 @@ class Lease:
         self._around.observer.handled(self.step.name, self.partition, len(records), time.perf_counter() - began)
 
     def advance(self, position: int) -> None:
-        """There is no record before `position` that was not handled: the offsets in between are not records, or compacted away."""
+        """All records before `position` were handled: the offsets in between have none, or none any more."""
         self.position = max(self.position, position)
 
     async def room(self) -> None:
@@ -124,7 +127,7 @@ class Lease:
             self._loop = None
 
     async def stop(self) -> None:
-        """No more flushes, not even of what was handled; one that is being written may find out that it must withdraw."""
+        """No more flushes, not even of what was handled. One under way may still find out that it must withdraw."""
         if self._loop is not None:
             self._ending = self._stopped = True
             self._press()
@@ -181,11 +184,11 @@ class Lease:
     async def _store(self, page: Page) -> None:
         sender, before = self._around.sender, self.stored_at
         self.stored_at = await sender.append(self._changelog, self.partition, page.entries)
-        if (
-            self.stored_at <= before
-        ):  # another broker, or one that has lost what it had acknowledged: a place must not outlive its rows
+        if self.stored_at <= before:
+            # Another broker, or one that has lost what it had acknowledged: a place must not outlive its rows.
             await sender.append(self._changelog, self.partition, self._book.withdrawal)
-            msg = f"{self._changelog}/{self.partition} has gone back from offset {before} to {self.stored_at}: rows are lost"
+            where = f"{self._changelog}/{self.partition}"
+            msg = f"{where} has gone back from offset {before} to {self.stored_at}: rows are lost"
             raise LogChangedError(msg)
         self._book.close()
 

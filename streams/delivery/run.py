@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 def run(app: DeliveryApp, *beside: AbstractAsyncContextManager[object]) -> int:
-    """Run until SIGTERM or SIGINT (0: everything handled is flushed and committed) or until anything goes wrong (1, the reason logged).
+    """Run until SIGTERM or SIGINT (0: all that was handled is flushed and committed) or until anything goes wrong (1).
 
     `beside`: entered before the app starts and left after it has stopped, in the same event loop.
     """

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from streams.delivery.app import build_app, deliver
 from streams.delivery.run import configure_logging, run
-from streams.delivery.step import Flush, Moment, Output, Record, Restored
+from streams.delivery.step import Flush, Moment, Observer, Output, Record, Restored
 
 KAFKA, GROUP, TOPIC, PARTITIONS = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 MISBEHAVE = sys.argv[5] if len(sys.argv) > 5 else ""
@@ -72,9 +72,22 @@ class Counting:
         say("revoked", partition)
 
 
+class Telling(Observer):
+    """Says what the step does not hear of."""
+
+    def rebalanced(self, kept: int, taken: int) -> None:
+        say("rebalanced", kept, taken)
+
+
 configure_logging()
 app = build_app(
-    GROUP, kafka=KAFKA, partitions=PARTITIONS, session_timeout=1.2, fetch_max_wait_ms=10, commit_interval=0.2
+    GROUP,
+    kafka=KAFKA,
+    partitions=PARTITIONS,
+    session_timeout=0.9,
+    fetch_max_wait_ms=10,
+    commit_interval=0.2,
+    observer=Telling(),
 )
 deliver(app, Counting())
 say("started", os.getpid())
