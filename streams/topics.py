@@ -102,9 +102,9 @@ class Timing:
     fetch_max_wait_ms: int
 
 
-# tansu lets the first member of a group wait for half a session, and looks for new data only when a fetch begins or
-# ends.
-TANSU = Timing(session_timeout=3.0, fetch_max_wait_ms=10)
+# tansu lets a group's first member wait for half a session, rounded up to half seconds, and looks for new data only
+# when a fetch begins or ends.
+TANSU = Timing(session_timeout=2.5, fetch_max_wait_ms=10)
 # Kafka refuses sessions under 6 s (group.min.session.timeout.ms) and answers a waiting fetch as soon as there is data.
 KAFKA = Timing(session_timeout=6.0, fetch_max_wait_ms=500)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from streams.delivery.book import Book, Page
 from streams.delivery.errors import LogChangedError
@@ -21,6 +22,17 @@ MAX_AHEAD = (
     100_000  # offsets handled since the last flush began; beyond them handling waits, which bounds what a step holds
 )
 _NOTHING = Flush()
+
+
+class Term(NamedTuple):
+    """A membership of the group in one of its generations."""
+
+    member: str
+    generation: int
+
+    def follows(self, other: Term) -> bool:
+        """Whether nobody else can have held a partition in between: a member that was expelled gets another name."""
+        return self.member == other.member and self.generation == other.generation + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,7 @@ class Lease:
         self.partition = partition
         self.position = 0  # handled
         self.flushed = -1  # safe; below any offset until the first flush
-        self.generation = -1  # of the group, in which the partition is ours
+        self.term = Term("", -1)  # in which the partition is ours
         self.stored_at = -1  # offset on the changelog of the first row of the last flush
         self._changelog = changelog
         self._book = book
@@ -83,10 +95,10 @@ class Lease:
         """Everything handled is safe and nothing is going on."""
         return self._loop is None and self.flushed == self.position
 
-    def resume(self, at: Resume, record: str, generation: int) -> None:
+    def resume(self, at: Resume, record: str, term: Term) -> None:
         """Where a new owner goes on, with the fingerprint of the record before."""
         self.position = self._begun = at.position
-        self.generation = generation
+        self.term = term
         self._incarnation = at.incarnation
         self._record = "" if at.replaced or at.lost else record
 

@@ -51,9 +51,9 @@ async def _run(app: DeliveryApp, beside: Sequence[AbstractAsyncContextManager[ob
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     async with AsyncExitStack() as stack:
-        for other in beside:
-            await stack.enter_async_context(other)
         try:
+            for other in beside:
+                await stack.enter_async_context(other)
             await _serve(app, stopping)
         except Exception as error:  # noqa: BLE001 - the process ends, the reason is logged
             app.delivery.fail(error, "starting")

@@ -23,7 +23,7 @@ from faust.types.transports import ConsumerT
 
 from streams.delivery.delivery import Delivery
 from streams.delivery.errors import DeliveryError, LogChangedError
-from streams.delivery.lease import Lease
+from streams.delivery.lease import Lease, Term
 from streams.delivery.log import ends
 from streams.delivery.step import Record
 
@@ -72,6 +72,11 @@ class BatchThread(driver.AIOKafkaConsumerThread):
         for tp, position in positions.items():
             consumer.seek(TopicPartition(*tp), position)
         self.seeks = seeks
+
+    @property
+    def member(self) -> str:
+        """Our name in the group, as the broker has given it."""
+        return str(self._ensure_consumer()._coordinator.member_id)
 
     def end_of(self, tp: TP) -> tuple[int | None, bool]:
         state = self._states().get(tp)
@@ -125,7 +130,8 @@ class BatchConsumer(driver.Consumer):
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
         try:
-            self.delivery.expect(assigned, generation_id, self._recovery.active_offsets)
+            term = Term(self._thread.member, generation_id)
+            self.delivery.expect(assigned, term, self._recovery.active_offsets)
         except Exception as error:  # noqa: BLE001 - aiokafka would log it and go on
             self.delivery.fail(error)
             return

@@ -69,7 +69,10 @@ async def watch(delivery: Delivery) -> None:
 
 
 async def _places(delivery: Delivery, consumer: AIOKafkaConsumer) -> dict[str, tuple[int, int]]:
-    """Flushed position and log end by partition; empty when the broker does not say."""
+    """Flushed position and log end by partition; empty when the broker does not say.
+
+    tansu's answer points into the last batch; what is behind a whole batch is behind that too.
+    """
     leases = {TopicPartition(*tp): lease for tp, lease in delivery.leases.items() if lease.started}
     if not leases:
         return {}

@@ -323,19 +323,30 @@ def own_broker() -> Iterator[ReplaceableBroker]:
 
 
 @pytest.fixture
-async def new_scene(tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[Scene]]]:
-    """Makes a fresh topic and group on a broker; workers still running are killed at the end."""
+def make_scene(tmp_path: Path) -> Iterator[Callable[..., Scene]]:
+    """Names for a topic and a group; workers still running are killed at the end."""
     scenes: list[Scene] = []
 
-    async def create(kafka: str, partitions: int = 4) -> Scene:
+    def make(kafka: str, partitions: int = 4) -> Scene:
         scenes.append(Scene(kafka, tmp_path, f"scene{next(_numbers)}", partitions))
-        await scenes[-1].create()
         return scenes[-1]
 
-    yield create
+    yield make
     for worker in itertools.chain.from_iterable(scene.workers for scene in scenes):
         worker.process.kill()
         worker.process.wait()
+
+
+@pytest.fixture
+def new_scene(make_scene: Callable[..., Scene]) -> Callable[..., Awaitable[Scene]]:
+    """Makes a fresh topic and group on a broker."""
+
+    async def create(kafka: str, partitions: int = 4) -> Scene:
+        scene = make_scene(kafka, partitions)
+        await scene.create()
+        return scene
+
+    return create
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 from streams.delivery.app import build_app, deliver
 from streams.delivery.run import configure_logging, run
@@ -79,6 +80,15 @@ class Telling(Observer):
         say("rebalanced", kept, taken)
 
 
+@asynccontextmanager
+async def beside() -> AsyncIterator[None]:
+    """As an HTTP server would be."""
+    if MISBEHAVE == "beside":
+        raise OSError("the port is taken")
+    say("running", os.getpid())
+    yield
+
+
 configure_logging()
 app = build_app(
     GROUP,
@@ -91,4 +101,4 @@ app = build_app(
 )
 deliver(app, Counting())
 say("started", os.getpid())
-sys.exit(run(app))
+sys.exit(run(app, beside()))

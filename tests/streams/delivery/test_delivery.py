@@ -10,7 +10,7 @@ from faust.types import TP
 from streams.delivery.book import Book
 from streams.delivery.delivery import Delivery
 from streams.delivery.errors import DeliveryError, MalformedRowError
-from streams.delivery.lease import Lease, Surroundings
+from streams.delivery.lease import Lease, Surroundings, Term
 from streams.delivery.resume import Resume
 from streams.delivery.rows import new_owner, recover
 from streams.delivery.step import Observer
@@ -76,7 +76,7 @@ def hold(delivery: Delivery, partition: int, generation: int, flushed: int = 50)
     around = Surroundings(delivery.sender, delivery.observer, lambda *_: (None, False), delivery.fail)
     step = delivery.steps["source"]
     lease = Lease(step, partition, "g-step-changelog", Book(new_owner(1, 0), recover({})), around)
-    lease.resume(Resume(50, 0), "", generation)
+    lease.resume(Resume(50, 0), "", Term("me", generation))
     lease.flushed, lease.stored_at = flushed, 700
     delivery.leases[TP("source", partition)] = lease
 
@@ -86,12 +86,12 @@ def test_the_next_generation_goes_on_from_memory(delivery: Delivery) -> None:
     hold(delivery, 0, generation=4)
     hold(delivery, 1, generation=4)
     restored: dict[TP, int] = {}
-    delivery.expect(both(0, 2), 5, restored)
+    delivery.expect(both(0, 2), Term("me", 5), restored)
     assert list(delivery.leases) == [TP("source", 0)]
     assert restored == {TP("g-step-changelog", 0): 700}
     assert delivery.steps["source"].gone == [1]
     assert delivery.observer.seen == [(1, 1)]
-    assert delivery.leases[TP("source", 0)].generation == 5
+    assert delivery.leases[TP("source", 0)].term == ("me", 5)
 
 
 @pytest.mark.parametrize("generation", [4, 6, 0], ids=["the same", "one was missed", "another group"])
@@ -99,36 +99,43 @@ def test_any_other_generation_starts_from_the_table(delivery: Delivery, generati
     """In a generation that was missed the partition may have been somebody else's: memory is worth nothing."""
     hold(delivery, 0, generation=4)
     restored = {TP("g-step-changelog", 0): 700}
-    delivery.expect(both(0), generation, restored)
+    delivery.expect(both(0), Term("me", generation), restored)
     assert delivery.leases == {}
     assert restored == {}
     assert delivery.steps["source"].gone == [0]
 
 
+def test_under_another_name_nothing_is_kept(delivery: Delivery) -> None:
+    """Whoever was expelled comes back as somebody else, whatever the broker calls the generation."""
+    hold(delivery, 0, generation=4)
+    delivery.expect(both(0), Term("me again", 5), {})
+    assert delivery.leases == {}
+
+
 def test_what_is_not_safe_is_not_kept(delivery: Delivery) -> None:
     """A partition whose last flush failed starts from the table."""
     hold(delivery, 0, generation=4, flushed=49)
-    delivery.expect(both(0), 5, {})
+    delivery.expect(both(0), Term("me", 5), {})
     assert delivery.leases == {}
 
 
 def test_a_partition_without_its_rows_is_refused(delivery: Delivery) -> None:
     """Were it taken, it would be counted from nothing."""
     with pytest.raises(DeliveryError, match="assigned without g-step-changelog/1"):
-        delivery.expect(both(0) | {TP("source", 1)}, 1, {})
+        delivery.expect(both(0) | {TP("source", 1)}, Term("me", 1), {})
 
 
 def test_no_partition_at_all_is_nothing_to_wait_for(delivery: Delivery) -> None:
     """There may be more workers than partitions."""
-    delivery.expect(both(0), 1, {})
+    delivery.expect(both(0), Term("me", 1), {})
     assert delivery.waiting_since is not None
-    delivery.expect(set(), 2, {})
+    delivery.expect(set(), Term("me", 2), {})
     assert delivery.waiting_since is None
 
 
 async def test_malformed_rows_name_their_place(delivery: Delivery) -> None:
     """An operator is told where to look."""
-    delivery.expect(both(3), 1, {})
+    delivery.expect(both(3), Term("me", 1), {})
     delivery.tables["source"].rows[3] = {b"what?": b"1"}
     with pytest.raises(MalformedRowError, match="g-step-changelog/3: not a key of ours: b'what\\?'"):
         await delivery.take_up()
@@ -136,7 +143,7 @@ async def test_malformed_rows_name_their_place(delivery: Delivery) -> None:
 
 async def test_nothing_assigned_is_taken_up_at_once(delivery: Delivery) -> None:
     """No look at any log is needed."""
-    delivery.expect(set(), 1, {})
+    delivery.expect(set(), Term("me", 1), {})
     assert await delivery.take_up()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from streams.delivery import lease as lease_module
 from streams.delivery.book import Book, Entry
-from streams.delivery.lease import Lease, Surroundings
+from streams.delivery.lease import Lease, Surroundings, Term
 from streams.delivery.resume import Resume
 from streams.delivery.rows import Place, new_owner, recover
 from streams.delivery.step import Flush, Moment, Observer, Output
@@ -117,7 +117,7 @@ async def lease(broker: Broker, failures: list[str]) -> Lease:
         lambda error, where: failures.append(f"{where}: {error}"),
     )
     lease = Lease(Summing(), 0, "changelog", Book(new_owner(1, 0), recover({})), around)
-    lease.resume(Resume(0, 0), "", 1)
+    lease.resume(Resume(0, 0), "", Term("me", 1))
     yield lease
     await lease.stop()
 
@@ -273,7 +273,7 @@ async def test_the_end_is_known_or_not_claimed(
     """`at_end` needs a fresh word of the broker that nothing follows."""
     around = Surroundings(broker, Observer(), lambda *_: end, lambda *_: None)
     lease = Lease(Summing(), 0, "changelog", Book(new_owner(1, 0), recover({})), around)
-    lease.resume(Resume(handled, 0), "", 1)
+    lease.resume(Resume(handled, 0), "", Term("me", 1))
     lease.start()
     await lease.settle()
     assert lease.step.moments[0].at_end is at_end

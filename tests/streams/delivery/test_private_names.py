@@ -13,6 +13,7 @@ import aiokafka
 import faust
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.consumer.subscription_state import SubscriptionState, TopicPartitionState
 from faust.tables.manager import TableManager
 from faust.tables.recovery import Recovery
@@ -128,6 +129,9 @@ async def test_what_is_read_and_set_in_aiokafka() -> None:
     state.seek(5)
     assert state._position == 5
     await consumer.stop()
+    grouped = aiokafka.AIOKafkaConsumer(bootstrap_servers="127.0.0.1:1", group_id="g")
+    assert "_coordinator" in vars(grouped)
+    assert GroupCoordinator.__init__.__code__.co_names.count("member_id") == 1
 
 
 async def test_nothing_listens() -> None:

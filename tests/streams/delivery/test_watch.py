@@ -2,9 +2,34 @@
 
 from __future__ import annotations
 
-import pytest
+import asyncio
+import time
+from dataclasses import dataclass
 
-from streams.delivery.watch import Watch
+import pytest
+from faust.types import TP
+
+from streams.delivery import watch as module
+from streams.delivery.delivery import Delivery
+from streams.delivery.step import Observer
+from streams.delivery.watch import Watch, watch
+
+
+@dataclass
+class Held:
+    """A partition in hand that does not move."""
+
+    flushed: int
+    started: bool = True
+
+    def __str__(self) -> str:
+        return "step/0"
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(module, "STALL_SECONDS", 0.2)
 
 
 @pytest.mark.parametrize(
@@ -32,3 +57,37 @@ def test_a_partition_that_went_away_is_forgotten() -> None:
     watch.look(0, {"p": (5, 9)})
     watch.look(20, {})
     assert watch.look(40, {"p": (5, 9)}) == []
+
+
+@pytest.mark.embedded
+async def test_a_stall_ends_the_process(scene) -> None:
+    """Found by looking at the log itself, whatever the consumer believes."""
+    await scene.produce(400)
+    delivery = Delivery(scene.kafka, Observer())
+    delivery.leases[TP(scene.topic, 0)] = Held(flushed=0)
+    await asyncio.wait_for(watch(delivery), 5)
+    assert str(delivery.failure).startswith("step/0 has stood at offset 0 for 0 s although the log goes on to ")
+
+
+@pytest.mark.embedded
+async def test_waiting_too_long_for_partitions_ends_the_process(broker: str) -> None:
+    """A group that never comes together is no reason to wait for ever."""
+    delivery = Delivery(broker, Observer())
+    delivery.waiting_since = time.monotonic() - module.WAIT_SECONDS - 1
+    await asyncio.wait_for(watch(delivery), 5)
+    assert str(delivery.failure).startswith("no partition for 90 s")
+
+
+@pytest.mark.embedded
+async def test_a_silent_broker_is_held_against_nobody(own_broker, new_scene) -> None:
+    """While nobody says where the log ends, nothing stalls."""
+    scene = await new_scene(own_broker.kafka)
+    delivery = Delivery(own_broker.kafka, Observer())
+    delivery.leases[TP(scene.topic, 0)] = Held(flushed=70)
+    watching = asyncio.create_task(watch(delivery))
+    await asyncio.sleep(0.1)
+    own_broker.stop()
+    await asyncio.sleep(0.5)
+    assert delivery.failure is None
+    watching.cancel()
+    await asyncio.wait([watching])
