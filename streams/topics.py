@@ -83,9 +83,9 @@ class Topics:
     def configs(self) -> dict[str, Config]:
         """Every topic with its settings; `usage` first, as the others take its number of partitions."""
         return {
-            self.usage: _kept(days=7),
-            self.balances: _kept(days=7),
-            self.controls: _kept(days=30),
+            self.usage: _received(days=7),
+            self.balances: _received(days=7),
+            self.controls: _received(days=30),
             self.facts: COMPACTED,
             self.decisions: _kept(days=400),
             self.decisions_latest: COMPACTED,
@@ -150,6 +150,11 @@ async def detect_timing(kafka: str) -> Timing:
 
 def _kept(days: int) -> Config:
     return {"cleanup.policy": "delete", "retention.ms": str(days * _DAY_MS)}
+
+
+def _received(days: int) -> Config:
+    """Others write here, and their clocks must neither age records nor keep them for ever."""
+    return {**_kept(days), "message.timestamp.type": "LogAppendTime"}
 
 
 def _check(source: str, partitions: int, counts: Mapping[str, int]) -> None:
