@@ -34,6 +34,17 @@ class Kind(StrEnum):
     CALIBRATED = "calibrated"  # an operator set the pool
     ARRIVAL = "arrival"  # a package or a higher balance came
     EXPIRED = "expired"  # a package ended with tokens left
+    RECOVERED = "recovered"  # what an earlier alert told is over
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """An earlier alert whose condition is over, with what a receiver needs to find it."""
+
+    id: str
+    kind: Kind
+    severity: Severity
+    threshold: float | None = None
+    rule: str = ""
 
 
 class Alert(Struct, frozen=True, kw_only=True):
@@ -55,6 +66,9 @@ class Alert(Struct, frozen=True, kw_only=True):
     rule: str = ""
     reason: str = ""
     details: dict[str, str] = {}
+    again: int = 0  # how often the same has been told before: a condition that lasts is repeated now and then
+    ends: tuple[Ended, ...] = ()
+    until: Millis | None = None  # when it ends by itself, at the latest
 
 
 def alert_id(scope: Scope, window: Day, what: str, grant: int) -> str:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.calendar import Calendar
-from rules.moment import HOUR, MINUTE, SECOND, Millis
+from rules.moment import DAY, HOUR, MINUTE, SECOND, Millis
 
 
 class Mode(StrEnum):
@@ -74,6 +74,8 @@ class Alerting(Struct, frozen=True, kw_only=True):
     thresholds: tuple[float, ...] = (0.8, 1.0)
     send: tuple[str, ...] = ()
     language: str = "zh"
+    cooldown: Millis = 10 * MINUTE  # what comes and goes is told once in this time
+    repeat: Millis | None = DAY  # what lasts is told again after this time; None: never
 
 
 class RuleSpec(Struct, frozen=True, kw_only=True):

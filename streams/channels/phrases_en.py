@@ -99,7 +99,18 @@ KINDS: dict[str, Phrase] = {
         "These tokens are lost for good; nothing is charged as long as the rest of the pool lasts.",
         "Use what is near its end first: plan calls for the last days of a package.",
     ),
+    Kind.RECOVERED: Phrase(
+        "over: {what}",
+        "What was told of it before holds no more; the numbers above are those of now.",
+        "Nothing is to be done.",
+    ),
 }
+
+BACK = Phrase(
+    "{who} is back under its limit",
+    "Calls up to the limit are free of charge again; thresholds are announced anew.",
+    "Nothing is to be done; work that was put off can go on.",
+)
 
 EN = Words(
     language="en",
@@ -123,9 +134,13 @@ EN = Words(
         "id": "alert",
         "link": "Open the dashboard",
         "unknown": "unknown",
+        "over_now": "over",
+        "times": "told before",
     },
     thresholds=THRESHOLDS,
     kinds=KINDS,
+    back=BACK,
+    again="still: {title}",
     charged="An estimated {n} tokens at most went beyond the free pool at list price; the charge is not refunded.",
     colon=": ",
 )

@@ -99,7 +99,18 @@ KINDS: dict[str, Phrase] = {
         "这部分额度已经失效，无法追回；其余免费额度足够时不产生费用。",
         "安排调用时优先消耗临近到期的资源包。",
     ),
+    Kind.RECOVERED: Phrase(
+        "已恢复：{what}",
+        "此前告警所述的情况已经结束，以上是当前的数字。",
+        "无需处理。",
+    ),
 }
+
+BACK = Phrase(
+    "{who} 已回到限额以内",
+    "限额以内的调用重新免费；新一轮的用量提醒重新开始。",
+    "无需处理；推迟的任务可以继续。",
+)
 
 ZH = Words(
     language="zh",
@@ -123,9 +134,13 @@ ZH = Words(
         "id": "告警编号",
         "link": "打开看板",
         "unknown": "未知",
+        "over_now": "已恢复",
+        "times": "此前已提醒",
     },
     thresholds=THRESHOLDS,
     kinds=KINDS,
+    back=BACK,
+    again="仍在持续：{title}",
     charged="估计至多 {n} tokens 已超出免费额度，按原价计费，不会退还。",
     colon="：",
 )
