@@ -127,7 +127,7 @@ def _follow(
 ) -> tuple[list[Alert], dict[str, Episode]]:
     if not conditions and not episodes:
         return [], episodes
-    cadence = Cadence(cooldown=alerting.cooldown, repeat=alerting.repeat)
+    cadence = Cadence(cooldown=alerting.cooldown, repeat=alerting.repeat or None)
     tellings, found = follow(conditions, episodes, ruling.day, ruling.at, cadence)
     alerts = []
     for telling in tellings:

@@ -74,8 +74,9 @@ class Alerting(Struct, frozen=True, kw_only=True):
     thresholds: tuple[float, ...] = (0.8, 1.0)
     send: tuple[str, ...] = ()
     language: str = "zh"
+    group: Millis = 5 * SECOND  # so long an alert waits for others to go in one message; 0: each by itself
     cooldown: Millis = 10 * MINUTE  # what comes and goes is told once in this time
-    repeat: Millis | None = DAY  # what lasts is told again after this time; None: never
+    repeat: Millis = DAY  # what lasts is told again after this time; 0: never
 
 
 class RuleSpec(Struct, frozen=True, kw_only=True):

@@ -17,7 +17,8 @@ import msgspec
 
 from rules.alerts import Alert
 from rules.policy import Alerting
-from streams.channels.lane import Lane, Parcel
+from streams.channels.gathering import Parcel
+from streams.channels.lane import Lane
 from streams.channels.messages import message
 from streams.channels.outcome import Outcome, Progress
 from streams.channels.sender import Note, Sender
@@ -77,7 +78,7 @@ class Notify:
         self._observer = observer
         self._keep = keep or Keep()
         self._dashboard = dashboard
-        self._lanes = {name: Lane(sender, timing, self._reporter(name)) for name, sender in senders.items()}
+        self._lanes = {name: self._lane(name, sender) for name, sender in senders.items()}
         self._partitions: dict[int, Held] = {}
 
     async def assigned(self, partition: int, restored: Restored) -> None:
@@ -154,6 +155,11 @@ class Notify:
                 self._lanes[channel].put(Parcel(partition, note, entry.heard, attempts))
             else:  # the policy changed since
                 self._record(partition, entry.alert, channel, self._first(channel))
+
+    def _lane(self, channel: str, sender: Sender) -> Lane:
+        window = self._alerting.group / 1000
+        most = sender.most if window else 1
+        return Lane(sender, self._timing, self._reporter(channel), most=most, window=window if most > 1 else 0.0)
 
     def _reporter(self, channel: str) -> Callable[[Parcel, Outcome], None]:
         return lambda parcel, outcome: self._record(parcel.partition, parcel.note.alert, channel, outcome)

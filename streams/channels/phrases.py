@@ -32,6 +32,9 @@ class Words:
     thresholds: Mapping[tuple[str, bool], Phrase]
     kinds: Mapping[str, Phrase]
     back: Phrase  # under the limit again
+    many: str  # the title of several alerts in one message: `{n}`, and the `{title}` of the most severe
+    more: str  # `{names}`, and that there are `{n}` more, `{all}` in all
+    comma: str
     again: str  # the title of a repeat; `{title}` is that of the first telling
     charged: str  # replaces the meaning for money once tokens were probably charged
     colon: str

@@ -141,6 +141,9 @@ EN = Words(
     kinds=KINDS,
     back=BACK,
     again="still: {title}",
+    many="{n} alerts: {title} …",
+    more="{names} and {n} more",
+    comma=", ",
     charged="An estimated {n} tokens at most went beyond the free pool at list price; the charge is not refunded.",
     colon=": ",
 )

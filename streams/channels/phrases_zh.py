@@ -141,6 +141,9 @@ ZH = Words(
     kinds=KINDS,
     back=BACK,
     again="仍在持续：{title}",
+    many="{n} 条告警：{title} 等",
+    more="{names} 等共 {all} 个",
+    comma="、",
     charged="估计至多 {n} tokens 已超出免费额度，按原价计费，不会退还。",
     colon="：",
 )
