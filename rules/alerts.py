@@ -34,6 +34,16 @@ class Kind(StrEnum):
     CALIBRATED = "calibrated"  # an operator set the pool
     ARRIVAL = "arrival"  # a package or a higher balance came
     EXPIRED = "expired"  # a package ended with tokens left
+    EXPIRING = "expiring"  # a package will end with tokens left at the present rate of use
+    BLOCK_IGNORED = "block_ignored"  # usage goes on although calls are to be refused
+    GATE_OPEN = "gate_open"  # a gate says that it lets calls through unasked
+    ENGINE_BEHIND = "engine_behind"  # usage is not known up to now
+    DEAD_LETTERS = "dead_letters"  # records that cannot be read become more
+    REDIS_UNREACHABLE = "redis_unreachable"
+    REDIS_GROWING = "redis_growing"
+    DAY_CLOSED = "day_closed"  # the books of one scope for one day; people get them in the digest
+    DIGEST = "digest"  # the books of all scopes for one day
+    TEST = "test"
     RECOVERED = "recovered"  # what an earlier alert told is over
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from rules.alerts import Alert
 from rules.policy import Alerting
+from rules.routing import receivers
 from streams.channels.gathering import Parcel
 from streams.channels.lane import Lane
 from streams.channels.messages import message
@@ -69,7 +70,6 @@ class Notify:
         timing: Timing,
         observer: Observer,
         keep: Keep | None = None,
-        dashboard: str = "",
     ) -> None:
         self.topic = topic
         self._alerting = alerting
@@ -77,7 +77,6 @@ class Notify:
         self._timing = timing
         self._observer = observer
         self._keep = keep or Keep()
-        self._dashboard = dashboard
         self._lanes = {name: self._lane(name, sender) for name, sender in senders.items()}
         self._partitions: dict[int, Held] = {}
 
@@ -131,7 +130,7 @@ class Notify:
 
     def _take_up(self, held: Held, offset: int, alert: Alert) -> None:
         now, ledger = self._timing.now(), held.ledger
-        channels = self._alerting.send or (NOWHERE,)
+        channels = receivers(alert, self._alerting) or (NOWHERE,)
         outcome = Outcome(Progress.UNSENT, now, detail="too many alerts waiting") if ledger.crowded else None
         outcomes = {channel: outcome or self._first(channel) for channel in channels}
         ledger.add(Entry(alert, now, (held.incarnation, offset), outcomes))
@@ -143,12 +142,13 @@ class Notify:
         now = self._timing.now()
         if channel in self._lanes:
             return Outcome(Progress.WAITING, now)
-        why = "no channel configured" if channel == NOWHERE else "no such channel"
+        why = "no channel for it" if channel == NOWHERE else "no such channel"
         return Outcome(Progress.UNSENT, now, detail=why)
 
     def _dispatch(self, partition: int, entry: Entry) -> None:
         """Hand an acknowledged alert to the channels it has yet to reach."""
-        note = Note(entry.alert, message(entry.alert, self._alerting.language, self._zone, self._dashboard))
+        alerting = self._alerting
+        note = Note(entry.alert, message(entry.alert, alerting.language, self._zone, alerting.dashboard))
         for channel in entry.waiting():
             if channel in self._lanes:
                 attempts = entry.outcomes[channel].attempts

@@ -201,7 +201,7 @@ async def test_no_channel_configured_is_recorded_and_visible(
     loop.flush()
     assert loop.outcomes() == {"a1": {NOWHERE: "unsent"}}
     assert counts.seen == {(NOWHERE, "unsent"): 1}
-    assert "no channel configured" in caplog.text
+    assert "no channel for it" in caplog.text
 
 
 async def test_an_unknown_channel_is_recorded_and_holds_up_no_other(start, receiver, counts, make_alert) -> None:
