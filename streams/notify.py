@@ -15,7 +15,7 @@ from typing import Protocol
 
 import msgspec
 
-from rules.alerts import Alert
+from rules.alerts import Alert, Kind
 from rules.policy import Alerting
 from rules.routing import receivers
 from streams.channels.gathering import Parcel
@@ -77,6 +77,7 @@ class Notify:
         self._timing = timing
         self._observer = observer
         self._keep = keep or Keep()
+        self._senders = dict(senders)
         self._lanes = {name: self._lane(name, sender) for name, sender in senders.items()}
         self._partitions: dict[int, Held] = {}
 
@@ -132,18 +133,22 @@ class Notify:
         now, ledger = self._timing.now(), held.ledger
         channels = receivers(alert, self._alerting) or (NOWHERE,)
         outcome = Outcome(Progress.UNSENT, now, detail="too many alerts waiting") if ledger.crowded else None
-        outcomes = {channel: outcome or self._first(channel) for channel in channels}
+        outcomes = {channel: outcome or self._first(channel, alert) for channel in channels}
         ledger.add(Entry(alert, now, (held.incarnation, offset), outcomes))
         for channel, first in outcomes.items():
             if first.final:
                 self._tell(alert, channel, first)
 
-    def _first(self, channel: str) -> Outcome:
+    def _first(self, channel: str, alert: Alert) -> Outcome:
         now = self._timing.now()
-        if channel in self._lanes:
-            return Outcome(Progress.WAITING, now)
-        why = "no channel for it" if channel == NOWHERE else "no such channel"
-        return Outcome(Progress.UNSENT, now, detail=why)
+        if channel == NOWHERE:
+            routed = bool(self._alerting.send or self._alerting.routes)
+            return Outcome(Progress.MUTED if routed else Progress.UNSENT, now, detail="no channel for it")
+        if channel not in self._lanes:
+            return Outcome(Progress.UNSENT, now, detail="no such channel")
+        if alert.kind is Kind.DIGEST and not self._senders[channel].reports:
+            return Outcome(Progress.MUTED, now, detail="the channel takes no reports")
+        return Outcome(Progress.WAITING, now)
 
     def _dispatch(self, partition: int, entry: Entry) -> None:
         """Hand an acknowledged alert to the channels it has yet to reach."""
@@ -154,7 +159,7 @@ class Notify:
                 attempts = entry.outcomes[channel].attempts
                 self._lanes[channel].put(Parcel(partition, note, entry.heard, attempts))
             else:  # the policy changed since
-                self._record(partition, entry.alert, channel, self._first(channel))
+                self._record(partition, entry.alert, channel, self._first(channel, entry.alert))
 
     def _lane(self, channel: str, sender: Sender) -> Lane:
         window = self._alerting.group / 1000
@@ -188,6 +193,7 @@ _LEVELS = {
     Progress.REFUSED: logging.ERROR,
     Progress.GAVE_UP: logging.ERROR,
     Progress.UNSENT: logging.ERROR,
+    Progress.MUTED: logging.INFO,
 }
 
 

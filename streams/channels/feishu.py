@@ -47,6 +47,7 @@ class Feishu:
     """Sends to one bot. Two channels with the same bot must share its `pace`."""
 
     most = MOST
+    reports = True
 
     def __init__(self, channel: Channel, wire: Wire, pace: Pace, timing: Timing) -> None:
         self.name = channel.name

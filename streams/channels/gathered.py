@@ -20,8 +20,7 @@ def gathered(notes: Sequence[Note]) -> Note:
     """One note that tells them all; a single one as it is."""
     if len(notes) == 1:
         return notes[0]
-    first, *rest = notes
-    return Note(first.alert, _message(notes), tuple(note.alert for note in rest))
+    return Note(notes[0].alert, _message(notes), tuple(notes))
 
 
 def _message(notes: Sequence[Note]) -> Message:

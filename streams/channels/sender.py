@@ -19,11 +19,16 @@ class Note:
 
     alert: Alert
     message: Message
-    others: tuple[Alert, ...] = ()  # told in the same message
+    parts: tuple[Note, ...] = ()  # of a message about several alerts: each with words of its own
+
+    @property
+    def told(self) -> tuple[Note, ...]:
+        """Every alert with words of its own."""
+        return self.parts or (self,)
 
     @property
     def alerts(self) -> tuple[Alert, ...]:
-        return (self.alert, *self.others)
+        return tuple(note.alert for note in self.told)
 
 
 class Result(StrEnum):
@@ -59,12 +64,18 @@ class Sent:
 
 
 class Sender(Protocol):
-    """One channel. `send` may be called by several tasks at once. `most`: alerts that one message may hold."""
+    """One channel. `send` may be called by several tasks at once.
+
+    `most`: alerts that one message may hold. `reports`: whether a report such as the digest means anything to it.
+    """
 
     @property
     def name(self) -> str: ...
 
     @property
     def most(self) -> int: ...
+
+    @property
+    def reports(self) -> bool: ...
 
     async def send(self, note: Note) -> Sent: ...

@@ -25,6 +25,7 @@ class Bot:
 
     name = "bot"
     most = MOST
+    reports = True
 
     def __init__(self) -> None:
         self.groups: list[list[str]] = []

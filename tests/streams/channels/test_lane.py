@@ -24,6 +24,7 @@ class Scripted:
 
     name = "scripted"
     most = 1
+    reports = True
 
     def __init__(self) -> None:
         self.answers: dict[str, deque[Sent | Exception]] = {}

@@ -302,6 +302,7 @@ class Slow:
 
     name = "slow"
     most = 1
+    reports = True
 
     def __init__(self) -> None:
         self.answer = asyncio.Event()
