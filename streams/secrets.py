@@ -30,21 +30,25 @@ class Vault:
     def secrets(self, raw: object, lines: Lines) -> tuple[Secrets, list[Fault]]:
         """The secrets of all channels of a parsed policy file; what is no reference is reported by the check."""
         found, faults = {}, []
-        for channel, field, value in _references(raw):
+        for channel, field, value, kind in _references(raw):
             try:
-                found[channel, field] = self.look_up(field, value)
+                found[channel, field] = self.look_up(field, value, any_scheme=kind == "apprise")
             except _UnreadableError as unreadable:
                 faults.append(fault(("channels", channel, field), str(unreadable), lines))
         return found, faults
 
-    def look_up(self, field: str, value: str) -> str:
-        """The secret behind a reference; a literal local address stands for itself. Raises _UnreadableError."""
+    def look_up(self, field: str, value: str, *, any_scheme: bool = False) -> str:
+        """The secret behind a reference; a literal local address stands for itself. Raises _UnreadableError.
+
+        `any_scheme`: the address need not be one of the web.
+        """
         kind, _, place = value.partition(":")
         secret = self._variable(place) if kind == "env" else self._file(place) if kind == "file" else value
         if not secret:
             raise _UnreadableError(f"{value} is empty")
-        if field == "url" and not _is_url(secret):
-            raise _UnreadableError(f"{shown(value)} holds no http:// or https:// address")
+        if field == "url" and not _is_url(secret, any_scheme=any_scheme):
+            wanted = "address like scheme://…" if any_scheme else "http:// or https:// address"
+            raise _UnreadableError(f"{shown(value)} holds no {wanted}")
         return secret
 
     def _variable(self, name: str) -> str:
@@ -62,21 +66,25 @@ class Vault:
             raise _UnreadableError(f"the file {shown(place)} holds no text") from error
 
 
-def _references(raw: object) -> Iterator[tuple[str, str, str]]:
-    """(channel, field, reference) of every channel, skipping what the check of the policy reports."""
+def _references(raw: object) -> Iterator[tuple[str, str, str, object]]:
+    """(channel, field, reference, kind) of every channel, skipping what the check of the policy reports."""
     channels = raw.get("channels") if isinstance(raw, Mapping) else None
     for name, channel in channels.items() if isinstance(channels, Mapping) else ():
         for field, read in (("url", address), ("secret", reference)):
-            value = channel.get(field) if isinstance(channel, Mapping) else None
+            value, kind = (channel.get(field), channel.get("kind")) if isinstance(channel, Mapping) else (None, None)
             try:
-                yield str(name), field, str(read(value))
+                yield str(name), field, str(read(value)), kind
             except BadValueError:
                 continue
 
 
-def _is_url(text: str) -> bool:
+def _is_url(text: str, *, any_scheme: bool) -> bool:
     try:
         parts = urlsplit(text)
     except ValueError:
         return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    return (
+        bool(parts.scheme) and "://" in text
+        if any_scheme
+        else parts.scheme in {"http", "https"} and bool(parts.hostname)
+    )

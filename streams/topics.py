@@ -109,6 +109,10 @@ TANSU = Timing(session_timeout=2.5, fetch_max_wait_ms=10)
 KAFKA = Timing(session_timeout=6.0, fetch_max_wait_ms=500)
 
 
+ALERTS_PARTITION = 0
+"""All alerts go here: one owner keeps their order, tells together what comes together, and keeps a bot's limits."""
+
+
 def facts_partition(scope: str, partitions: int) -> int:
     """The partition of `facts` that a scope lives on: the same in every process and version."""
     return zlib.crc32(scope.encode()) % partitions
