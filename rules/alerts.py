@@ -34,6 +34,7 @@ class Kind(StrEnum):
     CALIBRATED = "calibrated"  # an operator set the pool
     ARRIVAL = "arrival"  # a package or a higher balance came
     EXPIRED = "expired"  # a package ended with tokens left
+    POLL_STOPPED = "poll_stopped"  # a provider refuses to be asked until the operator acts
 
 
 class Alert(Struct, frozen=True, kw_only=True):

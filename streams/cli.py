@@ -12,6 +12,7 @@ COMMANDS = {
     "check-policy": ("check_policy", "Check a policy file: every mistake at once."),
     "demo": ("demo", "Show two recorded incidents pass through Kafka and Redis."),
     "explain": ("explain", "Tell why a decision is as it is."),
+    "poll": ("poll", "Ask providers for balances."),
     "replay": ("replay", "Judge recordings again, without Kafka or Redis."),
     "ship": ("ship", "Send a log file or JSON lines to Kafka."),
     "simulate": ("simulate", "Let formulas guard a simulated provider."),

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from rules.fault import Fault
 from rules.model_facts import SCOPE_FACTS
-from rules.policy import Policy, RuleSpec
+from rules.policy import Policy, Provider, RuleSpec
 from rules.policy_check import check, check_rules
 from rules.rulebook import Rulebook, override
 from streams.policy_text import LARGEST, Document, read_document
-from streams.secrets import Secrets, Vault
+from streams.secrets import Secrets, UnreadableError, Vault
 from streams.settings import environment as own_environment
 
 
@@ -48,6 +48,21 @@ def load_policy(path: str | Path | None, environment: Mapping[str, str] | None =
 def load_references(path: str | Path) -> Policy:
     """The same, but secrets stay references: for checking a file on a machine that does not know them."""
     return _checked(_read(Path(path), str(path)), str(path), [])
+
+
+def credentials(path: str | Path, provider: Provider, environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The secrets behind a provider's references, by field; only who asks it needs them. Raises PolicyError."""
+    vault = Vault(own_environment() if environment is None else environment, Path(path).parent)
+    found, faults = {}, []
+    for field in ("access_key", "secret_key", "token", "url"):
+        if reference := getattr(provider, field):
+            try:
+                found[field] = vault.look_up(field, reference)
+            except UnreadableError as unreadable:
+                faults.append(Fault(0, f"providers.{provider.name}.{field}", str(unreadable)))
+    if faults:
+        raise PolicyError(str(path), faults)
+    return found
 
 
 def default_rulebook(policy: Policy) -> Rulebook:

@@ -16,7 +16,7 @@ Secrets = dict[tuple[str, str], str]
 """(channel, field) -> the secret."""
 
 
-class _UnreadableError(Exception):
+class UnreadableError(Exception):
     """A reference that leads nowhere; the message names it, never a value."""
 
 
@@ -33,23 +33,23 @@ class Vault:
         for channel, field, value in _references(raw):
             try:
                 found[channel, field] = self.look_up(field, value)
-            except _UnreadableError as unreadable:
+            except UnreadableError as unreadable:
                 faults.append(fault(("channels", channel, field), str(unreadable), lines))
         return found, faults
 
     def look_up(self, field: str, value: str) -> str:
-        """The secret behind a reference; a literal local address stands for itself. Raises _UnreadableError."""
+        """The secret behind a reference; a literal local address stands for itself. Raises UnreadableError."""
         kind, _, place = value.partition(":")
         secret = self._variable(place) if kind == "env" else self._file(place) if kind == "file" else value
         if not secret:
-            raise _UnreadableError(f"{value} is empty")
+            raise UnreadableError(f"{value} is empty")
         if field == "url" and not _is_url(secret):
-            raise _UnreadableError(f"{shown(value)} holds no http:// or https:// address")
+            raise UnreadableError(f"{shown(value)} holds no http:// or https:// address")
         return secret
 
     def _variable(self, name: str) -> str:
         if name not in self.environment:
-            raise _UnreadableError(f"the environment has no variable {name}")
+            raise UnreadableError(f"the environment has no variable {name}")
         return self.environment[name].strip()
 
     def _file(self, place: str) -> str:
@@ -57,9 +57,9 @@ class Vault:
             with (self.folder / place).open("rb") as file:
                 return file.read(LONGEST_SECRET).decode().strip()
         except OSError as error:
-            raise _UnreadableError(f"cannot read the file {shown(place)}: {error.strerror}") from error
+            raise UnreadableError(f"cannot read the file {shown(place)}: {error.strerror}") from error
         except ValueError as error:  # no UTF-8, or a path that no file can have
-            raise _UnreadableError(f"the file {shown(place)} holds no text") from error
+            raise UnreadableError(f"the file {shown(place)} holds no text") from error
 
 
 def _references(raw: object) -> Iterator[tuple[str, str, str]]:

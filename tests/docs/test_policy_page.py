@@ -10,11 +10,12 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from rules.model_facts import MODEL_FACTS
-from rules.policy import Budget, Channel, Gateway, ModelTerms, Policy, RuleSpec, Spend
+from rules.policy import Budget, Channel, Gateway, ModelTerms, Policy, Provider, RuleSpec, Spend
 from rules.policy_check import KEYS
 from rules.policy_check.delivery import ALERTS, CHANNEL, GATEWAY
 from rules.policy_check.models import TERMS
 from rules.policy_check.money import BUDGET, LIMITS, PRICE, SPEND
+from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, RULE
 from rules.policy_check.values import brief
 from rules.rulebook import ACTIONS
@@ -22,7 +23,7 @@ from streams.policy_file import load_policy
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text()
 ROWS: dict[str, str] = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", PAGE, re.MULTILINE))
-LENGTHS = {"max_lag", "lag_ceiling", "stale_after", "lateness"}
+LENGTHS = {"every", "least", "max_lag", "lag_ceiling", "stale_after", "lateness"}
 
 
 def test_the_example_loads(tmp_path: Path) -> None:
@@ -35,7 +36,9 @@ def test_the_example_loads(tmp_path: Path) -> None:
     assert policy.terms("doubao-seed-1.6") == ModelTerms(daily_cap=500_000)
 
 
-@pytest.mark.parametrize("table", [TERMS, ALERTS, CHANNEL, GATEWAY, BUDGET, SPEND, PRICE, LIMITS, RULE, EFFECT])
+@pytest.mark.parametrize(
+    "table", [TERMS, ALERTS, CHANNEL, GATEWAY, PROVIDER, BUDGET, SPEND, PRICE, LIMITS, RULE, EFFECT]
+)
 def test_every_key_is_explained(table: dict[str, object]) -> None:
     """Each key that the check accepts has a row."""
     assert table.keys() <= ROWS.keys()
@@ -46,7 +49,7 @@ def test_every_section_is_named() -> None:
     assert all(f"`{key}`" in PAGE for key in KEYS)
 
 
-@pytest.mark.parametrize("struct", [Policy, ModelTerms, Gateway, Channel, RuleSpec, Spend, Budget])
+@pytest.mark.parametrize("struct", [Policy, ModelTerms, Gateway, Channel, Provider, RuleSpec, Spend, Budget])
 def test_defaults_are_those_of_the_code(struct: type[Struct]) -> None:
     """A default on the page that differs from the code misleads."""
     plain = {field.name: field.default for field in fields(struct) if isinstance(field.default, str | int)}
