@@ -139,6 +139,21 @@ class Provider(Struct, frozen=True, kw_only=True):
     least: Millis = 5 * MINUTE
 
 
+class Sender(Struct, frozen=True, kw_only=True):
+    """Who may send events over HTTP, and what. `token` is the resolved secret: never print this record."""
+
+    name: str
+    token: str
+    may: tuple[str, ...] = ("usage",)  # usage, balances, controls
+
+    def __repr__(self) -> str:
+        return f"Sender({self.name!r}, may={self.may!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """What rich shows; a struct would offer all fields."""
+        return [("name", self.name), ("may", self.may)]
+
+
 class Policy(Struct, frozen=True, kw_only=True):
     """Everything the operator decides, with defaults that need no file."""
 
@@ -152,6 +167,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     channels: dict[str, Channel] = {}
     gateways: dict[str, Gateway] = {}
     providers: dict[str, Provider] = {}
+    senders: dict[str, Sender] = {}
     tenant_default: Budget = Budget()
     tenants: dict[str, Budget] = {}
     spend: Spend | None = None

@@ -25,6 +25,7 @@ class Metrics:
         self._engine()
         self._models()
         self._outlets()
+        self._intake()
         for reason in Reason:
             self.dead_letters.labels(reason=reason.value)
 
@@ -60,6 +61,17 @@ class Metrics:
         self.ready = Gauge("blastdoor_ready", "1 once all assigned partitions are recovered.", registry=to)
         for outcome in ("counted", "duplicate", "rejected"):
             self.events.labels(outcome=outcome)
+
+    def _intake(self) -> None:
+        to = self.registry
+        self.requests = Counter(
+            "blastdoor_http_requests", "Requests to the event intake, by status.", ["status"], registry=to
+        )
+        self.received = Counter(
+            "blastdoor_http_events", "Events received over HTTP, by what became of them.", ["outcome"], registry=to
+        )
+        for outcome in ("accepted", "rejected", "unacknowledged"):
+            self.received.labels(outcome=outcome)
 
     def _models(self) -> None:
         to = self.registry

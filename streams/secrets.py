@@ -8,12 +8,15 @@ from urllib.parse import urlsplit
 
 from rules.fault import Fault, Lines, fault, shown
 from rules.policy_check.delivery import address, reference
-from rules.policy_check.values import BadValueError
+from rules.policy_check.values import BadValueError, Read
 
 LONGEST_SECRET = 16 * 1024
 
-Secrets = dict[tuple[str, str], str]
-"""(channel, field) -> the secret."""
+LEAST_TOKEN = 16
+"""A token that is shorter can be guessed."""
+
+Secrets = dict[tuple[str, str, str], str]
+"""(section, name, field) -> the secret."""
 
 
 class UnreadableError(Exception):
@@ -28,13 +31,13 @@ class Vault:
         self.folder = folder
 
     def secrets(self, raw: object, lines: Lines) -> tuple[Secrets, list[Fault]]:
-        """The secrets of all channels of a parsed policy file; what is no reference is reported by the check."""
+        """The secrets that a worker needs of a parsed policy file; what is no reference is reported by the check."""
         found, faults = {}, []
-        for channel, field, value in _references(raw):
+        for section, owner, field, value in _references(raw):
             try:
-                found[channel, field] = self.look_up(field, value)
+                found[section, owner, field] = self.look_up(field, value)
             except UnreadableError as unreadable:
-                faults.append(fault(("channels", channel, field), str(unreadable), lines))
+                faults.append(fault((section, owner, field), str(unreadable), lines))
         return found, faults
 
     def look_up(self, field: str, value: str) -> str:
@@ -43,6 +46,8 @@ class Vault:
         secret = self._variable(place) if kind == "env" else self._file(place) if kind == "file" else value
         if not secret:
             raise UnreadableError(f"{value} is empty")
+        if field == "token" and len(secret) < LEAST_TOKEN:
+            raise UnreadableError(f"{shown(value)} is shorter than {LEAST_TOKEN} characters")
         if field == "url" and not _is_url(secret):
             raise UnreadableError(f"{shown(value)} holds no http:// or https:// address")
         return secret
@@ -62,16 +67,27 @@ class Vault:
             raise UnreadableError(f"the file {shown(place)} holds no text") from error
 
 
-def _references(raw: object) -> Iterator[tuple[str, str, str]]:
-    """(channel, field, reference) of every channel, skipping what the check of the policy reports."""
-    channels = raw.get("channels") if isinstance(raw, Mapping) else None
-    for name, channel in channels.items() if isinstance(channels, Mapping) else ():
-        for field, read in (("url", address), ("secret", reference)):
-            value = channel.get(field) if isinstance(channel, Mapping) else None
-            try:
-                yield str(name), field, str(read(value))
-            except BadValueError:
-                continue
+_WANTED: dict[str, dict[str, Read]] = {
+    "channels": {"url": address, "secret": reference},
+    "senders": {"token": reference},
+}
+
+
+def _references(raw: object) -> Iterator[tuple[str, str, str, str]]:
+    """(section, name, field, reference), skipping what the check of the policy reports."""
+    for section, fields in _WANTED.items():
+        named = raw.get(section) if isinstance(raw, Mapping) else None
+        for owner, entry in named.items() if isinstance(named, Mapping) else ():
+            for field, read in fields.items():
+                try:
+                    yield (
+                        section,
+                        str(owner),
+                        field,
+                        str(read(entry.get(field) if isinstance(entry, Mapping) else None)),
+                    )
+                except BadValueError:
+                    continue
 
 
 def _is_url(text: str) -> bool:

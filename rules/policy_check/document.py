@@ -14,6 +14,7 @@ from rules.policy_check.models import aliases, check_shadowed, models
 from rules.policy_check.money import limits, prices, spend, tenants
 from rules.policy_check.providers import check_claims, providers
 from rules.policy_check.rule_list import rule_list
+from rules.policy_check.senders import senders
 from rules.policy_check.values import Read, choice, clock, duration, tokens, whole, zone
 
 PLAIN: dict[str, Read] = {
@@ -32,6 +33,7 @@ SECTIONS: dict[str, Section] = {
     "channels": channels,
     "gateways": gateways,
     "providers": providers,
+    "senders": senders,
     "tenants": tenants,
     "limits": limits,
     "spend": spend,

@@ -15,9 +15,9 @@ from rich.table import Table
 from rules.moment import to_rfc3339
 from rules.policy import Policy
 from rules.providers.answer import Answer, Balance, Failure
+from streams.api.server import ListenError, split_address
 from streams.commands.worker import MisuseError
 from streams.delivery.run import configure_logging
-from streams.http import ListenError, split_address
 from streams.policy_file import PolicyError, credentials, load_references
 from streams.poll.build import build_provider
 from streams.poll.provider import MissingExtraError, Surroundings

@@ -17,7 +17,7 @@ from rules.policy import Policy
 from rules.policy import Provider as ProviderSpec
 from rules.polling import Pace
 from rules.providers.answer import Answer, Failure, readings
-from streams.http import serve
+from streams.api.server import serve
 from streams.metrics import PollMetrics
 from streams.poll.lease import Lease
 from streams.poll.poller import Desk, Poller

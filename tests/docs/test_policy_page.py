@@ -17,6 +17,7 @@ from rules.policy_check.models import TERMS
 from rules.policy_check.money import BUDGET, LIMITS, PRICE, SPEND
 from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, RULE
+from rules.policy_check.senders import SENDER
 from rules.policy_check.values import brief
 from rules.rulebook import ACTIONS
 from streams.policy_file import load_policy
@@ -31,13 +32,15 @@ def test_the_example_loads(tmp_path: Path) -> None:
     (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     path = tmp_path / "policy.yaml"
     path.write_text(example)
-    policy = load_policy(path, {"FEISHU_URL": "https://hooks.example/T0", "FEISHU_SECRET": "key"})
+    policy = load_policy(
+        path, {"FEISHU_URL": "https://hooks.example/T0", "FEISHU_SECRET": "key", "LITELLM_TOKEN": "t" * 16}
+    )
     assert policy.rules[-1].name == "trial-models"
     assert policy.terms("doubao-seed-1.6") == ModelTerms(daily_cap=500_000)
 
 
 @pytest.mark.parametrize(
-    "table", [TERMS, ALERTS, CHANNEL, GATEWAY, PROVIDER, BUDGET, SPEND, PRICE, LIMITS, RULE, EFFECT]
+    "table", [TERMS, ALERTS, CHANNEL, GATEWAY, PROVIDER, SENDER, BUDGET, SPEND, PRICE, LIMITS, RULE, EFFECT]
 )
 def test_every_key_is_explained(table: dict[str, object]) -> None:
     """Each key that the check accepts has a row."""

@@ -18,6 +18,7 @@ from rules.policy_check.models import TERMS
 from rules.policy_check.money import BUDGET, LIMITS, PRICE, SPEND
 from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, RULE
+from rules.policy_check.senders import SENDER
 from rules.policy_check.values import brief, duration
 
 
@@ -34,7 +35,22 @@ def faults(raw: object) -> list[Fault]:
 
 
 WORDS = sorted(
-    {"default", *KEYS, *TERMS, *CHANNEL, *ALERTS, *GATEWAY, *PROVIDER, *BUDGET, *SPEND, *PRICE, *LIMITS, *RULE, *EFFECT}
+    {
+        "default",
+        *KEYS,
+        *TERMS,
+        *CHANNEL,
+        *ALERTS,
+        *GATEWAY,
+        *PROVIDER,
+        *SENDER,
+        *BUDGET,
+        *SPEND,
+        *PRICE,
+        *LIMITS,
+        *RULE,
+        *EFFECT,
+    }
 )
 NEAR_MISSES = [
     "30m",
@@ -221,3 +237,23 @@ def test_a_provider_needs_what_its_kind_needs() -> None:
     found = [str(fault) for fault in faults({"providers": {"a": {"kind": "aliyun"}, "b": {"kind": "http"}}})]
     assert len(found) == 4
     assert "providers.b.url: is missing: a provider of the kind http needs it" in found
+
+
+def test_a_sender_may_send_usage() -> None:
+    """Unless the policy says more; its token stays a reference."""
+    found = policy({"senders": {"a": {"token": "env:T"}, "b": {"token": "env:T", "may": ["usage", "controls"]}}})
+    assert [(each.token, each.may) for each in found.senders.values()] == [
+        ("env:T", ("usage",)),
+        ("env:T", ("usage", "controls")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "sender",
+    [{}, {"token": "hunter2-hunter2-hunter2"}, {"token": "env:T", "may": ["all"]}, {"token": "env:T", "may": "x"}],
+)
+def test_mistakes_of_a_sender(sender: dict[str, Any]) -> None:
+    """One each, and a token written into the file is not repeated."""
+    (found,) = faults({"senders": {"a": sender}})
+    assert found.path.startswith("senders.a.")
+    assert "hunter2" not in str(found)
