@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
+from streams.kafka import connection
 from streams.ship.outbox import partition_of
 from streams.ship.parcels import Parcel
 
@@ -54,7 +55,7 @@ class Sink:
     async def _producer(self) -> AIOKafkaProducer:
         async with self._starting:
             if self._started is None:
-                producer = AIOKafkaProducer(bootstrap_servers=self._kafka, acks="all", linger_ms=2)
+                producer = AIOKafkaProducer(**connection(self._kafka), acks="all", linger_ms=2)
                 try:
                     await producer.start()
                 except BaseException:
