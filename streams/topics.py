@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
+from streams.kafka import connection
+
 CONNECT_SECONDS = 10.0
 _ATTEMPTS = 200
 _PAUSE_SECONDS = 0.05
@@ -219,7 +221,7 @@ async def _create(
 @asynccontextmanager
 async def _admin(kafka: str) -> AsyncIterator[AIOKafkaAdminClient]:
     """An admin client. What goes wrong between us and the broker becomes BrokerUnavailable."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka)
+    admin = AIOKafkaAdminClient(**connection(kafka))
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             await admin.start()
