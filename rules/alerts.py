@@ -43,6 +43,7 @@ class Kind(StrEnum):
     REDIS_GROWING = "redis_growing"
     DAY_CLOSED = "day_closed"  # the books of one scope for one day; people get them in the digest
     DIGEST = "digest"  # the books of all scopes for one day
+    POLL_STOPPED = "poll_stopped"  # a provider refuses to be asked until the operator acts
     TEST = "test"
     RECOVERED = "recovered"  # what an earlier alert told is over
 

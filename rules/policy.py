@@ -151,6 +151,41 @@ class Rate(Struct, frozen=True, kw_only=True):
     per: Millis
 
 
+class Provider(Struct, frozen=True, kw_only=True):
+    """Whom the poller asks for balances. Credentials are references here (`env:NAME`, `file:PATH`), resolved by who
+    asks."""
+
+    name: str
+    kind: str  # volcengine, aliyun, http, file
+    packages: dict[str, tuple[str, ...]] = {}  # model -> codes and names of its packages; /…/ is an expression
+    access_key: str = ""
+    secret_key: str = ""
+    region: str = ""
+    host: str = ""  # another address of the interface
+    products: tuple[str, ...] = ()  # only packages of these; none: of all
+    settled: bool = False  # ask for deductions, too
+    url: str = ""
+    token: str = ""
+    path: str = ""
+    every: Millis = 30 * MINUTE
+    least: Millis = 5 * MINUTE
+
+
+class Sender(Struct, frozen=True, kw_only=True):
+    """Who may send events over HTTP, and what. `token` is the resolved secret: never print this record."""
+
+    name: str
+    token: str
+    may: tuple[str, ...] = ("usage",)  # usage, balances, controls
+
+    def __repr__(self) -> str:
+        return f"Sender({self.name!r}, may={self.may!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """What rich shows; a struct would offer all fields."""
+        return [("name", self.name), ("may", self.may)]
+
+
 class Policy(Struct, frozen=True, kw_only=True):
     """Everything the operator decides, with defaults that need no file."""
 
@@ -163,6 +198,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     alerts: Alerting = Alerting()
     channels: dict[str, Channel] = {}
     gateways: dict[str, Gateway] = {}
+    providers: dict[str, Provider] = {}
+    senders: dict[str, Sender] = {}
     tenant_default: Budget = Budget()
     tenants: dict[str, Budget] = {}
     spend: Spend | None = None

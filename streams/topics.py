@@ -1,4 +1,7 @@
-"""The topics: their names, their settings, and bringing them into being. Nothing relies on a broker that creates topics by itself."""
+"""The topics: their names, their settings, and bringing them into being.
+
+Nothing relies on a broker that creates topics by itself.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from dataclasses import dataclass
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
+from streams.kafka import connection
+
 CONNECT_SECONDS = 10.0
 _ATTEMPTS = 200
 _PAUSE_SECONDS = 0.05
@@ -19,8 +24,8 @@ _DAY_MS = 86_400_000
 Config = Mapping[str, str]
 
 COMPACTED: Config = {"cleanup.policy": "compact"}
-# Read whole by a new owner, so what compaction never touches, the last segment, is kept small. The lag leaves whoever is just reading a
-# changelog every version it may need.
+# Read whole by a new owner, so what compaction never touches, the last segment, is kept small. The lag leaves whoever
+# is just reading a changelog every version it may need.
 CHANGELOG: Config = {
     "cleanup.policy": "compact",
     "segment.bytes": str(32 * 1024 * 1024),
@@ -84,9 +89,9 @@ class Topics:
     def configs(self) -> dict[str, Config]:
         """Every topic with its settings; `usage` first, as the others take its number of partitions."""
         return {
-            self.usage: _kept(days=7),
-            self.balances: _kept(days=7),
-            self.controls: _kept(days=30),
+            self.usage: _received(days=7),
+            self.balances: _received(days=7),
+            self.controls: _received(days=30),
             self.facts: COMPACTED,
             self.decisions: _kept(days=400),
             self.decisions_latest: COMPACTED,
@@ -104,8 +109,9 @@ class Timing:
     fetch_max_wait_ms: int
 
 
-# tansu lets the first member of a group wait for half a session, and looks for new data only when a fetch begins or ends.
-TANSU = Timing(session_timeout=3.0, fetch_max_wait_ms=10)
+# tansu lets a group's first member wait for half a session, rounded up to half seconds, and looks for new data only
+# when a fetch begins or ends.
+TANSU = Timing(session_timeout=2.5, fetch_max_wait_ms=10)
 # Kafka refuses sessions under 6 s (group.min.session.timeout.ms) and answers a waiting fetch as soon as there is data.
 KAFKA = Timing(session_timeout=6.0, fetch_max_wait_ms=500)
 
@@ -120,7 +126,9 @@ def facts_partition(scope: str, partitions: int) -> int:
 
 
 async def ensure_topics(kafka: str, prefix: str, partitions: int = 8) -> int:
-    """Create the topics that are missing; answers the number of partitions all have. Any number of processes may do so at once.
+    """Create the topics that are missing; answers the number of partitions all have.
+
+    Any number of processes may do so at once.
 
     An existing usage topic decides the number, otherwise `partitions`. Raises BrokerUnavailable, TopicError.
     """
@@ -153,6 +161,11 @@ async def detect_timing(kafka: str) -> Timing:
 
 def _kept(days: int) -> Config:
     return {"cleanup.policy": "delete", "retention.ms": str(days * _DAY_MS)}
+
+
+def _received(days: int) -> Config:
+    """Others write here, and their clocks must neither age records nor keep them for ever."""
+    return {**_kept(days), "message.timestamp.type": "LogAppendTime"}
 
 
 def _check(source: str, partitions: int, counts: Mapping[str, int]) -> None:
@@ -213,7 +226,7 @@ async def _create(
 @asynccontextmanager
 async def _admin(kafka: str) -> AsyncIterator[AIOKafkaAdminClient]:
     """An admin client. What goes wrong between us and the broker becomes BrokerUnavailable."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka)
+    admin = AIOKafkaAdminClient(**connection(kafka))
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             await admin.start()

@@ -13,7 +13,9 @@ from rules.policy_check.delivery import channels, gateways
 from rules.policy_check.inspection import Inspection, anything
 from rules.policy_check.models import aliases, check_shadowed, models
 from rules.policy_check.money import limits, prices, spend, tenants
+from rules.policy_check.providers import check_claims, providers
 from rules.policy_check.rule_list import rule_list
+from rules.policy_check.senders import senders
 from rules.policy_check.values import Read, choice, clock, duration, tokens, whole, zone
 
 PLAIN: dict[str, Read] = {
@@ -31,6 +33,8 @@ SECTIONS: dict[str, Section] = {
     "aliases": aliases,
     "channels": channels,
     "gateways": gateways,
+    "providers": providers,
+    "senders": senders,
     "tenants": tenants,
     "limits": limits,
     "spend": spend,
@@ -68,6 +72,7 @@ def _read(raw: object, inspection: Inspection) -> dict[str, Any]:
         found |= alerts(inspection, given["alerts"], _names(given.get("channels")))
     for key in ("models", "prices"):
         check_shadowed(inspection, key, found.get(key, {}), found.get("aliases", {}))
+    check_claims(inspection, found.get("providers", {}), found.get("aliases", {}))
     return found
 
 

@@ -94,6 +94,11 @@ KINDS: dict[str, Phrase] = {
         "There is more to use free of charge; thresholds are announced anew.",
         "Nothing is to be done.",
     ),
+    Kind.POLL_STOPPED: Phrase(
+        "balances are no longer asked for",
+        "Limits rest on the last readings and then count as unknown; what passes after that may be charged.",
+        "Repair what the reason names (keys, permissions), see with blastdoor poll --show, restart the poller.",
+    ),
     Kind.EXPIRED: Phrase(
         "a package of {who} ended with tokens left",
         "These tokens are lost for good; nothing is charged as long as the rest of the pool lasts.",
