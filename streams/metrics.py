@@ -138,6 +138,15 @@ class Metrics:
         self.alerts = Counter(
             "blastdoor_alerts", "Alert deliveries, by channel and outcome.", ["channel", "outcome"], registry=to
         )
+        self.alerts_waiting = Gauge(
+            "blastdoor_alerts_waiting", "Alerts on their way to a channel.", ["channel"], registry=to
+        )
+        self.alerts_undelivered = Gauge(
+            "blastdoor_alerts_undelivered",
+            "Alerts kept that did not arrive and are not tried any more: see `blastdoor alerts list`.",
+            ["channel"],
+            registry=to,
+        )
         self.alerts_raised = Counter("blastdoor_alerts_raised", "Alerts raised, by kind.", ["kind"], registry=to)
 
 
