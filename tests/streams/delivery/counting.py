@@ -94,7 +94,7 @@ app = build_app(
     GROUP,
     kafka=KAFKA,
     partitions=PARTITIONS,
-    session_timeout=0.9,
+    session_timeout=1.5,
     fetch_max_wait_ms=10,
     commit_interval=0.2,
     observer=Telling(),
