@@ -29,6 +29,17 @@ def show(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
         metrics.decisions.labels(action=ruling.action, rule=ruling.rule).inc()
 
 
+def hide(metrics: Metrics, scope: str) -> None:
+    """Take the gauges of a model away: another worker rules on it now, and two answers would be one too many."""
+    model = scope.removeprefix("model:")
+    for gauge in (metrics.used, metrics.limit, metrics.lag_bound, metrics.reading):
+        _set(gauge, None, model)
+    for gauge in (metrics.pool, metrics.lag_tokens, metrics.charged):
+        _set_ends(gauge, model, None, None)
+    for action in Action:
+        _set(metrics.action, None, model, action.value)
+
+
 def _set_ends(gauge: Gauge, model: str, low: float | None, high: float | None) -> None:
     _set(gauge, low, model, "low")
     _set(gauge, high, model, "high")
