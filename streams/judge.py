@@ -25,7 +25,7 @@ from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
 from streams.ruling_metrics import hide, show
-from streams.topics import Topics, facts_partition
+from streams.topics import ALERTS_PARTITION, Topics
 from streams.wall_clock import wall_clock
 
 log = logging.getLogger(__name__)
@@ -138,9 +138,7 @@ class JudgeStep:
 
     def _alert(self, alert: Alert) -> Output:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
-        # By scope, not by id: only within a partition is the order kept in which people are to hear.
-        partition = facts_partition(alert.scope, self._partitions)
-        return Output(self._topics.alerts, partition, alert.id.encode(), msgspec.json.encode(alert))
+        return Output(self._topics.alerts, ALERTS_PARTITION, alert.id.encode(), msgspec.json.encode(alert))
 
     def _publish(self, ruled: Ruled) -> bytes:
         ruling = ruled.outcome.ruling

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
+from streams.kafka import connection
+
 CONNECT_SECONDS = 10.0
 _ATTEMPTS = 200
 _PAUSE_SECONDS = 0.05
@@ -107,6 +109,10 @@ class Timing:
 TANSU = Timing(session_timeout=2.5, fetch_max_wait_ms=10)
 # Kafka refuses sessions under 6 s (group.min.session.timeout.ms) and answers a waiting fetch as soon as there is data.
 KAFKA = Timing(session_timeout=6.0, fetch_max_wait_ms=500)
+
+
+ALERTS_PARTITION = 0
+"""All alerts go here: one owner keeps their order, tells together what comes together, and keeps a bot's limits."""
 
 
 def facts_partition(scope: str, partitions: int) -> int:
@@ -215,7 +221,7 @@ async def _create(
 @asynccontextmanager
 async def _admin(kafka: str) -> AsyncIterator[AIOKafkaAdminClient]:
     """An admin client. What goes wrong between us and the broker becomes BrokerUnavailable."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka)
+    admin = AIOKafkaAdminClient(**connection(kafka))
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             await admin.start()
