@@ -6,14 +6,22 @@ The engine imports this very file, so the two sides cannot drift apart. Standard
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 SCHEMA = 1
 """Version of the decision's fields. A reader that meets a higher one must refuse to guess."""
 
 DECISION_TTL_SECONDS = 48 * 3600
+
+HEARTBEAT_TTL_SECONDS = 30
+"""How long `Keys.engine` outlives its last refresh, which comes every 5 s. Missing or old: no engine is deciding."""
 
 
 class Action(StrEnum):
@@ -33,9 +41,10 @@ class UnknownSchemaError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What holds for a scope, and why. Absent numbers are unknown, never zero. Tokens are whole numbers, times RFC 3339.
+    """What holds for a scope, and why. Absent numbers are unknown, never zero. Tokens are whole, times RFC 3339.
 
-    `limit` and `used` count from the start of `day`; `ceiling` and `counted` are the same two in a counter that never resets at midnight.
+    `limit` and `used` count from the start of `day`; `ceiling` and `counted` are the same two in a counter that never
+    resets at midnight. In the scope `global` these and `counted_gate` are money, in nano-units (10⁻⁹ of the currency).
     """
 
     scope: str
@@ -53,7 +62,7 @@ class Decision:
     counted: int | None = None
     ceiling: int | None = None
     counter: str = ""  # changes when `counted` starts anew
-    counted_gate: dict[str, int] = field(default_factory=dict)  # day -> the part of `counted` that guarding gateways reported
+    counted_gate: dict[str, int] = field(default_factory=dict)  # day -> the part of `counted` told by guarding gateways
     pool_low: int | None = None
     pool_high: int | None = None
     lag_tokens_low: int | None = None
@@ -65,32 +74,40 @@ class Decision:
     complete: bool = False
     readings: tuple[str, ...] = ()  # ids of the readings behind the bounds
     until: str | None = None  # when the decision ends by itself
+    mode: str = "enforce"  # observe: the numbers are for looking at, gates do not hold calls against them
+    prices: dict[str, int] = field(default_factory=dict)  # input, cached_input, output: nano-units per million tokens
+    basis: str = ""  # what costs money. charged: tokens beyond `pool_low`; list: every token
 
     def to_hash(self) -> dict[str, str]:
         """The fields of the Redis hash; unknown numbers are left out."""
-        return {"schema": str(SCHEMA)} | {f.name: text for f in fields(self) if (text := _text(getattr(self, f.name))) is not None}
+        return {"schema": str(SCHEMA)} | {name: _to_text(value) for name, value in self.to_dict().items()}
 
     def to_json(self) -> bytes:
         """The same as one JSON object, for the decision topics."""
-        return json.dumps({"schema": SCHEMA} | self.to_dict(), ensure_ascii=False, separators=(",", ":")).encode()
+        return _json({"schema": SCHEMA} | self.to_dict()).encode()
 
     def to_dict(self) -> dict[str, Any]:
-        """The known fields as JSON values."""
-        return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
+        """The known fields as JSON values. A number that is not finite is an unknown one."""
+        return {name: value for name in _FIELDS if _known(value := getattr(self, name))}
 
     @classmethod
-    def from_hash(cls, stored: dict[str, str]) -> Decision:
-        """The inverse of `to_hash`. Raises UnknownSchemaError for a newer schema, ValueError for a damaged hash."""
+    def from_hash(cls, stored: Mapping[str, str]) -> Decision:
+        """The inverse of `to_hash`; fields it does not know are ignored.
+
+        Raises UnknownSchemaError for a newer schema, ValueError for a damaged hash.
+        """
         _check_schema(stored.get("schema"))
-        return cls(**{f.name: _value(f.name, str(f.type), stored[f.name]) for f in fields(cls) if f.name in stored})
+        return _build({name: _from_text(name, stored[name]) for name in _FIELDS if name in stored})
 
     @classmethod
     def from_json(cls, raw: bytes | str) -> Decision:
         """The inverse of `to_json`, with the same errors."""
-        found: dict[str, Any] = json.loads(raw)
-        _check_schema(found.pop("schema", None))
-        found |= {"action": Action(found["action"]), "version": tuple(found["version"]), "readings": tuple(found.get("readings", ()))}
-        return cls(**{f.name: found[f.name] for f in fields(cls) if f.name in found})
+        found = json.loads(raw)
+        if not isinstance(found, dict):
+            msg = "a decision is a JSON object"
+            raise ValueError(msg)
+        _check_schema(found.get("schema"))
+        return _build({name: found[name] for name in _FIELDS if name in found})
 
 
 def version_score(version: tuple[int, int]) -> str:
@@ -98,9 +115,18 @@ def version_score(version: tuple[int, int]) -> str:
     return f"{version[0]:016d}-{version[1]:016d}"
 
 
+def score_version(score: str) -> tuple[int, int]:
+    """The inverse of `version_score`; raises ValueError for other text."""
+    epoch, n = score.split("-")
+    return int(epoch), int(n)
+
+
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Redis key names under one prefix. `legacy_prefix` is empty in production; event mode sets it so that recordings never touch live keys."""
+    """Redis key names under one prefix.
+
+    `legacy_prefix` is empty in production; event mode sets it so that recordings never touch live keys.
+    """
 
     prefix: str = "blastdoor"
     legacy_prefix: str = ""
@@ -112,11 +138,44 @@ class Keys:
     def engine(self) -> str:
         return f"{self.prefix}:engine"
 
+    def legacy_written(self, model: str) -> str:
+        """What the engine wrote last into the two `…_at_sync` keys of a model, and with which version."""
+        return f"{self.prefix}:legacy:{model}"
+
     def own(self, scope: str, counter: str, day: str) -> str:
         return f"{self.prefix}:own:{scope}:{counter}:{day}"
 
+    @property
+    def engine_seen(self) -> str:
+        """The last instant at which a gate saw the engine's heartbeat fresh."""
+        return f"{self.prefix}:gate:engine-seen"
+
+    def held(self, scope: str) -> str:
+        """The reservations of a scope, each with its lease, and what they add up to."""
+        return f"{self.prefix}:held:{scope}"
+
+    def budget(self, scope: str, window: str) -> str:
+        """What guards counted in a scope in a day (`2026-08-13`) or month (`2026-08`)."""
+        return f"{self.prefix}:budget:{scope}:{window}"
+
+    def top_ups(self, scope: str, window: str) -> str:
+        return f"{self.prefix}:topups:{scope}:{window}"
+
+    def rate(self, scope: str) -> str:
+        return f"{self.prefix}:rate:{scope}"
+
+    def settled(self, request_id: str) -> str:
+        return f"{self.prefix}:settled:{request_id}"
+
+    def answer(self, digest: str) -> str:
+        return f"{self.prefix}:answer:{digest}"
+
     def daily_usage(self, day: str, model: str, key_hash: str) -> str:
-        return f"{self.legacy_prefix}daily_usage:{day}:{model}:{key_hash}"
+        return f"{self.daily_usages(day)}{model}:{key_hash}"
+
+    def daily_usages(self, day: str) -> str:
+        """What all `daily_usage` keys of a day begin with."""
+        return f"{self.legacy_prefix}daily_usage:{day}:"
 
     def balance_at_sync(self, model: str) -> str:
         return f"{self.legacy_prefix}limit:dynamic:volcengine:balance_at_sync:{model}"
@@ -131,31 +190,98 @@ class Keys:
         return f"{self.legacy_prefix}quota:tenant:{tenant}:{day.replace('-', '')}"
 
 
-def _text(value: object) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict | tuple):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return str(value)
+def _known(value: object) -> bool:
+    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 
-def _value(name: str, kind: str, text: str) -> Any:
-    if name == "action":
-        return Action(text)
-    if kind.startswith("tuple"):
-        return tuple(json.loads(text))
-    if kind.startswith("dict"):
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _to_text(value: object) -> str:
+    return value if isinstance(value, str) else _json(value)
+
+
+def _from_text(name: str, text: str) -> Any:
+    if _KINDS[name] in {"str", "action"}:
+        return text
+    try:
         return json.loads(text)
-    if kind == "bool":
-        return text == "true"
-    if kind.startswith("int"):
-        return int(text)
-    return float(text) if kind.startswith("float") else text
+    except ValueError as error:
+        raise _damaged(name) from error
+
+
+def _damaged(name: str) -> ValueError:
+    return ValueError(f"damaged field {name} of a decision")
+
+
+def _build(values: dict[str, Any]) -> Decision:
+    """Checks every value against its field, so that a damaged decision is refused and never half believed."""
+    if missing := _REQUIRED - values.keys():
+        msg = f"a decision without {', '.join(sorted(missing))}"
+        raise ValueError(msg)
+    return Decision(**{name: _check(name, value) for name, value in values.items()})
+
+
+def _check(name: str, value: Any) -> Any:
+    if value is None and name in _OPTIONAL:
+        return None
+    try:
+        return _CHECKS[_KINDS[name]](value)
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise _damaged(name) from error
+
+
+def _string(value: Any) -> str:
+    return _instance(value, str)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool):
+        raise TypeError
+    return _instance(value, int)
+
+
+def _real(value: Any) -> float:
+    number = float(value if isinstance(value, float) else _whole(value))
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _instance(value: Any, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise TypeError
+    return value
+
+
+def _version(value: Any) -> tuple[int, int]:
+    epoch, n = _instance(value, list)
+    return _whole(epoch), _whole(n)
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "str": _string,
+    "action": Action,
+    "int": _whole,
+    "float": _real,
+    "bool": lambda value: _instance(value, bool),
+    "version": _version,
+    "strings": lambda value: tuple(_string(each) for each in _instance(value, list)),
+    "counts": lambda value: {_string(day): _whole(count) for day, count in _instance(value, dict).items()},
+}
+_NAMED = {"Action": "action", "tuple[int, int]": "version", "tuple[str, ...]": "strings", "dict[str, int]": "counts"}
+_KINDS = {f.name: _NAMED.get(str(f.type), str(f.type).split(" ")[0]) for f in fields(Decision)}
+_OPTIONAL = {f.name for f in fields(Decision) if "None" in str(f.type)}
+_REQUIRED = {f.name for f in fields(Decision) if f.default is MISSING and f.default_factory is MISSING}
+_FIELDS = tuple(_KINDS)
 
 
 def _check_schema(found: object) -> None:
-    if found is None or int(str(found)) > SCHEMA:
+    """A schema is a whole number from 1; anything else is no decision at all."""
+    if found is None or not re.fullmatch(r"[1-9][0-9]{0,8}", str(found)):
+        msg = f"not a decision: schema {found}"
+        raise ValueError(msg)
+    if int(str(found)) > SCHEMA:
         msg = f"decision of schema {found}, this reader knows up to {SCHEMA}"
         raise UnknownSchemaError(msg)
