@@ -19,7 +19,6 @@ from uuid import uuid4
 from redis.asyncio import Redis
 
 from blastdoor_gateway.admission import Admission, Outage, Request, Settlement, Standing
-from blastdoor_gateway.breaker import Breaker
 from blastdoor_gateway.calendar import Millis
 from blastdoor_gateway.config import Gate
 from blastdoor_gateway.core import Core, Steps
@@ -27,6 +26,7 @@ from blastdoor_gateway.estimate import estimate_of
 from blastdoor_gateway.link import Link, open_redis
 from blastdoor_gateway.money import Tokens
 from blastdoor_gateway.observer import Observer
+from blastdoor_gateway.patience import Patience
 
 T = TypeVar("T")
 
@@ -41,11 +41,10 @@ class Guard:
         *,
         clock: Callable[[], Millis] | None = None,
         observer: Observer | None = None,
-        breaker: Breaker | None = None,
     ) -> None:
         self.gate = gate or Gate()
         self.core = Core(self.gate, clock, observer or Observer())
-        self._link = Link(redis, self.gate.wait_seconds, self.core.observer, breaker)
+        self._link = Link(redis, self.gate.wait_seconds, Patience(self.core.observer))
         self._sender: asyncio.Task[None] | None = None
 
     @classmethod
@@ -127,7 +126,7 @@ class Guard:
             return result
 
     def _retry_in(self) -> float:
-        return self._link.breaker.wait(time.monotonic())
+        return self._link.patience.wait(time.monotonic())
 
     def _send_kept(self) -> None:
         """One task sends what was kept, for as long as something is."""
