@@ -105,6 +105,7 @@ class Settlement:
     tokens: int = 0
     money: Nano = 0
     used_today: int | None = None
+    at: Millis = 0  # when; an event about the call must say the same, for both decide its day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,12 +73,23 @@ class Core:
         used = tokens if isinstance(tokens, Tokens) else Tokens(tokens)
         settlement = self._refuse_settling(admission, used)
         if settlement is None:
-            money = money_of(admission, used, self.gate)
-            call = self._questions.settle(admission, used, money, self._clock())
+            money, now = money_of(admission, used, self.gate), self._clock()
+            call = self._questions.settle(admission, used, money, now)
             found = yield call
-            settlement = self._settled(admission, used, money, call, found, status)
+            settlement = replace(self._settled(admission, used, money, call, found, status), at=now)
         self.observer.settled(settlement)
         return settlement
+
+    def unadmitted(self, request: Request) -> Admission:
+        """An admission for a call that was made without one: to settle it counts what it used."""
+        now = self._clock()
+        when = self._questions.windows(now)
+        terms = Terms(day=when.day, month=when.month, counters=self._questions.counters(request))
+        return Admission(request=request, allowed=True, action=Do.PROCEED, local=True, at=now, terms=terms)
+
+    def to_text(self, at: Millis) -> str:
+        """An instant as RFC 3339 text in the configured zone."""
+        return self._questions.to_text(at)
 
     def resend(self) -> Steps[bool]:
         """Send the oldest settlement kept; says whether there may be more to send now."""

@@ -101,6 +101,10 @@ class Guard:
         """Grant a tenant more in this `day` or `month` (or take back, below zero). The same id grants once."""
         return await self._run(self.core.top_up(tenant, window, tokens, grant_id))
 
+    def unadmitted(self, request: Request) -> Admission:
+        """An admission for a call that was made without one: to settle it counts what it used."""
+        return self.core.unadmitted(request)
+
     async def close(self, within: float = 2.0) -> None:
         """Send what was kept, as far as Redis takes it within some seconds, and close the connections."""
         if self._sender is not None:

@@ -49,6 +49,9 @@ class Tokens:
     cached: int = 0
 
 
+NO_TOKENS = Tokens(0)
+
+
 def to_nano(text: object) -> Nano:
     """An amount of money from a decimal; raises ValueError if it is none, negative or finer than a nano-unit."""
     try:

@@ -30,7 +30,7 @@ class Observer:
         """Whether the engine's heartbeat is fresh."""
 
     def cache(self, outcome: str) -> None:
-        """`hit`, `near`, `miss` or `stored`."""
+        """`same` or `near` (a call saved), `miss` or `stored`."""
 
     def event(self, outcome: str) -> None:
         """A usage event was `sent`, `failed` or `dropped`."""

@@ -40,6 +40,9 @@ class Questions:
     def windows(self, now: Millis) -> Windows:
         return self._calendar.windows(now)
 
+    def to_text(self, at: Millis) -> str:
+        return self._calendar.to_text(at)
+
     def admit(self, request: Request, now: Millis) -> Call:
         """May this call go on?"""
         when = self.windows(now)
