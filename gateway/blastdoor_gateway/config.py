@@ -150,6 +150,8 @@ class Gate:
     most_estimate: int = 131_072  # tokens; what a call is taken to use at most when it does not say
     lease: Millis = 10 * MINUTE  # a reservation that nobody settles is given back after this; longer than any call
     recognise: Millis = HOUR  # how long a repeated settle is recognised; about 100 bytes of Redis for each call
+    answers_live: Millis = 5 * MINUTE
+    longest_answer: int = 65_536  # characters; longer ones are not kept
     wait_seconds: float = 0.05
     legacy: bool = True  # keep daily_usage and quota:tenant keys and write the log lines of older gateways
 

@@ -205,6 +205,8 @@ READ_GATE: dict[str, Read] = {
     "most_estimate": _whole,
     "lease": _whole,
     "recognise": _whole,
+    "answers_live": _whole,
+    "longest_answer": _whole,
     "wait_seconds": _length,
     "legacy": _bool,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -120,6 +120,16 @@ class Core:
         found = yield self._questions.top_up(tenant, window, tokens, grant_id, self._clock())
         return found if isinstance(found, Outage) else int(found["total"])
 
+    def remember(self, digests: Sequence[str], answer: str) -> Steps[bool]:
+        """Keep an answer; says whether it is kept."""
+        if len(answer) > self.gate.longest_answer:
+            return False
+        found = yield self._questions.remember(digests, answer, self._clock())
+        kept = not isinstance(found, Outage)
+        if kept:
+            self.observer.cache("stored")
+        return kept
+
     def _refuse_settling(self, admission: Admission, used: Tokens) -> Settlement | None:
         if not _is_number(used):
             return Settlement(outcome=Outcome.INVALID)
@@ -149,6 +159,8 @@ class Core:
     def _learn(self, found: Fields, admission: Admission) -> None:
         self._raise_floors(found, admission)
         self._alone.learn(admission, time.monotonic())
+        if admission.request.answers:
+            self.observer.cache("miss" if admission.answer is None else admission.rule)
         self.observer.engine(is_silent=int(found.get("silence") or 0) > 0)
         if found.get("priced") == "assumed":
             self.observer.unpriced(admission.request.model)

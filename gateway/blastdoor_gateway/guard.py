@@ -19,6 +19,7 @@ from uuid import uuid4
 from redis.asyncio import Redis
 
 from blastdoor_gateway.admission import Admission, Outage, Request, Settlement, Standing
+from blastdoor_gateway.cache.question import Audience, Question, Questions
 from blastdoor_gateway.calendar import Millis
 from blastdoor_gateway.config import Gate
 from blastdoor_gateway.core import Core, Steps
@@ -45,6 +46,7 @@ class Guard:
         self.gate = gate or Gate()
         self.core = Core(self.gate, clock, observer or Observer())
         self._link = Link(redis, self.gate.wait_seconds, Patience(self.core.observer))
+        self._asked = Questions()
         self._sender: asyncio.Task[None] | None = None
 
     @classmethod
@@ -100,6 +102,17 @@ class Guard:
     async def top_up(self, tenant: str, window: str, tokens: int, *, grant_id: str) -> int | Outage:
         """Grant a tenant more in this `day` or `month` (or take back, below zero). The same id grants once."""
         return await self._run(self.core.top_up(tenant, window, tokens, grant_id))
+
+    def question(self, text: str, audience: Audience) -> Question:
+        """A question for the answer cache: give its digests to `admit_request`, and the answer to `remember`."""
+        return self._asked.ask(text, audience)
+
+    async def remember(self, question: Question, answer: str) -> bool:
+        """Keep a whole, good answer for some minutes. Only digests and the answer go to Redis, never the question."""
+        kept = await self._run(self.core.remember(question.digests, answer))
+        if kept:
+            self._asked.answered(question)
+        return kept
 
     def unadmitted(self, request: Request) -> Admission:
         """An admission for a call that was made without one: to settle it counts what it used."""

@@ -29,6 +29,10 @@ class Recent(Generic[K, V]):
         if len(self._entries) > self._most:
             self._entries.popitem(last=False)
 
+    def keys(self) -> list[K]:
+        """All of them, the one used last at the end."""
+        return list(self._entries)
+
     def __contains__(self, key: K) -> bool:
         return key in self._entries
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blastdoor_gateway.address import ban_names, rate_name
@@ -12,7 +12,7 @@ from blastdoor_gateway.config import Gate, Rate
 from blastdoor_gateway.contract import Keys
 from blastdoor_gateway.memory import Memory
 from blastdoor_gateway.money import Nano, Tokens
-from blastdoor_gateway.scripts import ADMIT, SETTLE, STANDING, TOP_UP, Call, call_of
+from blastdoor_gateway.scripts import ADMIT, REMEMBER, SETTLE, STANDING, TOP_UP, Call, call_of
 
 COUNTED = ("model", "tenant", "global")
 """Scopes in which the engine counts what the gate admits."""
@@ -100,6 +100,12 @@ class Questions:
         """Grant a tenant more in the day or month around now."""
         keys = {"topups": self._top_up_keys(tenant, self.windows(now))[f"topups_{window}"]}
         return call_of(TOP_UP, keys, {"now": self._now(now), "id": grant_id, "tokens": tokens, "window": window})
+
+    def remember(self, digests: Sequence[str], answer: str, now: Millis) -> Call:
+        """Keep an answer under its question's digests."""
+        places = zip(("answer_same", "answer_near"), digests, strict=False)
+        keys: KeyMap = {place: self._keys.answer(digest) for place, digest in places}
+        return call_of(REMEMBER, keys, {"now": self._now(now), "answer": answer, "lives": self._gate.answers_live})
 
     def counters(self, request: Request) -> dict[str, str]:
         """The engine's counters for which own keys are given."""

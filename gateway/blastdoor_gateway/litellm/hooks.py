@@ -13,15 +13,15 @@ from typing import Any
 from uuid import uuid4
 
 from blastdoor_gateway.address import networks
-from blastdoor_gateway.admission import Admission, Do, Layer, Outcome, Request
+from blastdoor_gateway.admission import Admission, Do, Layer, Request
 from blastdoor_gateway.config import Falls
-from blastdoor_gateway.events.event import UsageEvent
 from blastdoor_gateway.events.outbox import Outbox
 from blastdoor_gateway.guard import Guard
 from blastdoor_gateway.litellm.call import mapping_of, request_from, tenant_of, text_of
 from blastdoor_gateway.litellm.ticket import Ticket, ticket_for
 from blastdoor_gateway.litellm.used import Used, used_of
 from blastdoor_gateway.money import Tokens
+from blastdoor_gateway.till import Bill, Till
 
 log = logging.getLogger("blastdoor.gate")
 
@@ -33,8 +33,7 @@ class Hooks:
 
     def __init__(self, guard: Guard, outbox: Outbox | None, source: str = "litellm") -> None:
         self.guard = guard
-        self.outbox = outbox
-        self._source = source
+        self._till = Till(guard, outbox, source)
         self._proxies = networks(guard.gate.proxies)
 
     async def admit(self, key: Any, data: Mapping[str, Any], call_type: str) -> Admission:
@@ -97,28 +96,15 @@ class Hooks:
         await self._settle(admission, used, tokens, estimated=estimated)
 
     async def _settle(self, admission: Admission, used: Used, tokens: Tokens, *, estimated: bool) -> None:
-        """Count it here, then tell the engine the very same."""
-        counted = Tokens(0) if used.cache_hit else tokens
-        settlement = await self.guard.settle(admission, counted, status=used.status)
-        if self.outbox is None or settlement.outcome in {Outcome.REPEATED, Outcome.NOTHING}:
-            return
-        request = admission.request
-        event = UsageEvent(
-            id=request.request_id,
-            ts=self.guard.core.to_text(settlement.at),
-            model=request.model,
-            tenant=request.tenant,
-            department=used.department,
-            user=request.user,
-            knowledge_base=used.knowledge_base,
-            key_hash=request.key_hash,
+        bill = Bill(
             tokens=tokens,
             status=used.status,
             cache_hit=used.cache_hit,
             estimated=estimated,
-            source=self._source,
+            department=used.department,
+            knowledge_base=used.knowledge_base,
         )
-        self.outbox.put(event)
+        await self._till.settle(admission, bill)
 
     def _request_of(self, kwargs: Mapping[str, Any]) -> Request:
         payload = mapping_of(kwargs.get("standard_logging_object"))

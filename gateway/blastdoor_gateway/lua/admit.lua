@@ -171,10 +171,11 @@ end
 
 -- Layer 3: an answer given to the same question a short while ago.
 local function cache_layer()
-  for _, name in ipairs({'answer_same', 'answer_near'}) do
-    local found = key[name] and redis.pcall('GET', key[name])
+  for _, likeness in ipairs({'same', 'near'}) do
+    local place = key['answer_' .. likeness]
+    local found = place and redis.pcall('GET', place)
     if type(found) == 'string' then
-      return {status = 'answered', layer = 'cache', rule = name, action = 'proceed', answer = found}
+      return {status = 'answered', layer = 'cache', rule = likeness, action = 'proceed', answer = found}
     end
   end
 end
