@@ -156,6 +156,7 @@ class Gate:
     legacy: bool = True  # keep daily_usage and quota:tenant keys and write the log lines of older gateways
 
     def __post_init__(self) -> None:
+        _require(self.lease <= 24 * HOUR, f"a lease of {self.lease} ms: a day at most")
         _require(0 < self.most_estimate <= MOST_TOKENS, f"most_estimate: {self.most_estimate}")
         _require(
             self.lease > 0 and self.recognise > 0 and self.wait_seconds > 0, "lease, recognise and wait are lengths"

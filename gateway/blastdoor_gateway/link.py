@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import Any
 
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
@@ -17,15 +17,22 @@ from blastdoor_gateway.patience import Patience
 from blastdoor_gateway.scripts import Call
 
 
+CONNECTIONS = 64
+"""More calls at once wait for one of these; a pool that is used up is no outage."""
+
+
 def open_redis(url: str, wait: float) -> Redis:
     """A client that connects when first used, never repeats by itself and speaks text."""
-    return Redis.from_url(
+    pool = BlockingConnectionPool.from_url(
         url,
+        max_connections=CONNECTIONS,
+        timeout=wait,
         decode_responses=True,
         encoding_errors="replace",
         socket_connect_timeout=wait,
         retry=Retry(NoBackoff(), 0),
     )
+    return Redis.from_pool(pool)
 
 
 class Link:

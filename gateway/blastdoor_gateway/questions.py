@@ -125,7 +125,7 @@ class Questions:
         keys = self._keys
         found: KeyMap = {"settled": keys.settled(request.request_id), "decision_global": keys.decision("global")}
         if self._gate.engine is not None:
-            found |= {"engine": keys.engine, "engine_seen": keys.engine_seen}
+            found |= {"heartbeat": keys.engine, "seen": keys.engine_seen}
             found |= {"decision_model": keys.decision(f"model:{request.model}")}
         found |= {f"held_{each}": keys.held(self._scope(each, request)) for each in self._holding(request)}
         for each in self._counted(request):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
-from redis import Redis
+from redis import BlockingConnectionPool, Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
 from redis.retry import Retry
@@ -18,6 +18,7 @@ from blastdoor_gateway.calendar import Millis
 from blastdoor_gateway.config import Gate
 from blastdoor_gateway.core import Core, Steps
 from blastdoor_gateway.guard import request_of
+from blastdoor_gateway.link import CONNECTIONS
 from blastdoor_gateway.money import Tokens
 from blastdoor_gateway.observer import Observer
 from blastdoor_gateway.patience import Patience
@@ -47,15 +48,17 @@ class SyncGuard:
     def connect(cls, url: str, gate: Gate | None = None, *, observer: Observer | None = None) -> Self:
         """A guard with a client of its own: each read and write waits at most as long as the gate does."""
         gate = gate or Gate()
-        redis = Redis.from_url(
+        pool = BlockingConnectionPool.from_url(
             url,
+            max_connections=CONNECTIONS,
+            timeout=gate.wait_seconds,
             decode_responses=True,
             encoding_errors="replace",
             socket_timeout=gate.wait_seconds,
             socket_connect_timeout=gate.wait_seconds,
             retry=Retry(NoBackoff(), 0),
         )
-        return cls(redis, gate, observer=observer)
+        return cls(Redis.from_pool(pool), gate, observer=observer)
 
     def admit(
         self,

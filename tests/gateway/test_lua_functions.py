@@ -67,7 +67,7 @@ def test_only_whole_numbers_are_numbers(run: Run, text: str, number: str) -> Non
 
 def test_ten_at_once_and_then_one_every_six_seconds(run: Run) -> None:
     """10/min: ten calls pass at once, the eleventh waits 6 s, and after 6 s one passes."""
-    call = """local wait, after = rate_of(KEYS[1], 6000000, 10, tonumber(ARGV[1]))
+    call = """local wait, after = rate_of(number_at(KEYS[1]), 6000000, 10, tonumber(ARGV[1]))
         if wait == 0 then put_rate(KEYS[1], after, tonumber(ARGV[1])) end return wait"""
     start = 1_786_593_600_000_000
     assert [run(call, ["rate"], start) for _ in range(12)] == [0] * 10 + [6_000_000] * 2
@@ -76,7 +76,7 @@ def test_ten_at_once_and_then_one_every_six_seconds(run: Run) -> None:
 
 def test_a_rate_forgets_a_clock_that_was_put_back(run: Run) -> None:
     """After the clock was put back a day nobody waits longer than a full burst takes."""
-    call = "local wait = rate_of(KEYS[1], 6000000, 10, tonumber(ARGV[1])) return wait"
+    call = "local wait = rate_of(number_at(KEYS[1]), 6000000, 10, tonumber(ARGV[1])) return wait"
     start = 1_786_593_600_000_000
     run("put_rate(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[1]) - 1000000)", ["rate"], start)
     assert run(call, ["rate"], start - 86_400_000_000) == 6_000_000
@@ -84,7 +84,7 @@ def test_a_rate_forgets_a_clock_that_was_put_back(run: Run) -> None:
 
 def test_leases_and_totals_agree(run: Run, redis: Redis) -> None:
     """What is held is the sum of the leases, by day and month; giving back twice gives back once."""
-    take = "hold(KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3], 1000, tonumber(ARGV[4]))"
+    take = "hold(look(KEYS[1], ARGV[1] .. '|' .. ARGV[2] .. '|' .. ARGV[3], ARGV[2]), tonumber(ARGV[1]), tonumber(ARGV[4]))"
     told = (
         "return {written(held(KEYS[1], '')), written(held(KEYS[1], '2026-08-13')), written(held(KEYS[1], '2026-09'))}"
     )
@@ -100,7 +100,7 @@ def test_leases_and_totals_agree(run: Run, redis: Redis) -> None:
 
 def test_a_sweep_takes_only_what_has_ended(run: Run) -> None:
     """A lease is given back at its end, not before; totals are never taken for leases."""
-    take = "hold(KEYS[1], tonumber(ARGV[1]), '2026-08-13', ARGV[2], 1000, tonumber(ARGV[3]))"
+    take = """hold(look(KEYS[1], ARGV[1] .. '|2026-08-13|' .. ARGV[2], '2026-08-13'), tonumber(ARGV[1]), tonumber(ARGV[3]))"""
     run(take, ["held"], 100, "a", 5000)
     run(take, ["held"], 20, "b", 5001)
     assert run("sweep(KEYS[1], 5000) return written(held(KEYS[1], ''))", ["held"]) == "20"
@@ -110,14 +110,18 @@ def test_damage_is_not_believed(run: Run, redis: Redis) -> None:
     """A key of another type counts as empty, and a hold on it starts anew."""
     redis.set("held", "x")
     redis.hset("rate", "a", "b")
-    assert run("sweep(KEYS[1], 1) hold(KEYS[1], 5, 'd', 'r', 1, 9) return written(held(KEYS[1], ''))", ["held"]) == "5"
+    assert (
+        run("sweep(KEYS[1], 1) hold(look(KEYS[1], '5|d|r', 'd'), 5, 9) return written(held(KEYS[1], ''))", ["held"])
+        == "5"
+    )
     assert run("return written(number_at(KEYS[1]))", ["rate"]) == "0"
 
 
 def test_own_counts_are_never_less_than_what_the_engine_has_of_them(run: Run, redis: Redis) -> None:
     """A lost own counter begins at `counted_gate`; one that is ahead stays, and only the difference is added."""
     used = """local d = {counted = 1000, counted_gate = cjson.decode(ARGV[1])}
-        return written(used_of(d, {KEYS[1], KEYS[2]}, {'today', 'yesterday'}))"""
+        local owns = {number_at(KEYS[1]), number_at(KEYS[2])}
+        return written(used_of(d, {KEYS[1], KEYS[2]}, owns, {'today', 'yesterday'}))"""
     assert run(used, ["today", "yesterday"], json.dumps({"today": 600, "yesterday": 50})) == "1000"
     assert (redis.get("today"), redis.get("yesterday")) == ("600", "50")
     redis.incrby("today", 30)

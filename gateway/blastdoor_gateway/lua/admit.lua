@@ -8,9 +8,43 @@
 -- Answers: status `admitted`, `answered` (from the cache), `refused`, or `counters` (nothing was done: ask again with
 -- the counters told).
 
-local told = {}
-for _, name in ipairs({'global', 'tenant', 'user', 'model'}) do
-  told[name] = decision_at(key['decision_' .. name], now)
+-- Plain values are read at once; what most calls do not have is asked for at once, too, and read only where it is.
+local PLAIN = {own = true, budget = true, rate = true, settled = true, seen = true, answer = true}
+local RARE = {'decision_tenant', 'decision_user', 'topups_day', 'topups_month'}
+
+local plain = {}
+local function read_plain()
+  local names, places = {}, {}
+  for place, name in ipairs(ask.keys) do
+    if PLAIN[string.match(name, '^%a+')] then
+      names[#names + 1], places[#places + 1] = name, KEYS[place]
+    end
+  end
+  for place, value in ipairs(redis.call('MGET', unpack(places))) do
+    plain[names[place]] = value
+  end
+end
+read_plain()
+
+local function number_of(name)
+  return whole(plain[name]) or 0
+end
+
+local function any_rare()
+  local places = {}
+  for _, name in ipairs(RARE) do
+    places[#places + 1] = key[name]
+  end
+  for place = 1, ask.addresses do
+    places[#places + 1] = key['decision_ip_' .. place]
+  end
+  return #places > 0 and redis.call('EXISTS', unpack(places)) > 0
+end
+
+local rare = any_rare()
+local told = {model = decision_at(key.decision_model, now), global = decision_at(key.decision_global, now)}
+if rare then
+  told.tenant, told.user = decision_at(key.decision_tenant, now), decision_at(key.decision_user, now)
 end
 local taken = {remaining = math.huge, warnings = {}}
 
@@ -30,10 +64,20 @@ local function lease_of(amount)
   return written(amount) .. '|' .. ask.day .. '|' .. ask.id
 end
 
--- What others hold: the same call asking again does not stand in its own way.
+-- What a scope holds, looked at once in a call.
+local seen = {}
+local function look_at(name, amount)
+  if not seen[name] then
+    sweep(key[name], now)
+    seen[name] = look(key[name], lease_of(amount), ask.day)
+  end
+  return seen[name]
+end
+
+-- What others hold: `window` is all, day or month. The same call asking again does not stand in its own way.
 local function held_by_others(name, window, amount)
-  sweep(key[name], now)
-  return held(key[name], window) - (is_held(key[name], lease_of(amount)) and amount or 0)
+  local found = look_at(name, amount)
+  return found[window] - (found.mine and amount or 0)
 end
 
 -- Whether a decision's counter is to be compared with its ceiling.
@@ -47,8 +91,10 @@ end
 
 -- What would have been used in the engine's counter with this call, and the ceiling it is compared with.
 local function with_this_call(name, amount)
-  local decision, own = told[name], {key['own_' .. name .. '_today'], key['own_' .. name .. '_yesterday']}
-  return used_of(decision, own, ask.days) + held_by_others('held_' .. name, '', amount) + amount, decision.ceiling
+  local today, yesterday = 'own_' .. name .. '_today', 'own_' .. name .. '_yesterday'
+  local owns = {number_of(today), number_of(yesterday)}
+  local used = used_of(told[name], {key[today], key[yesterday]}, owns, ask.days)
+  return used + held_by_others('held_' .. name, 'all', amount) + amount, told[name].ceiling
 end
 
 -- The caller guessed which counters the engine has; where it was wrong its keys are those of another counter.
@@ -65,8 +111,7 @@ end
 
 -- An id that has been settled: its tokens would never be counted.
 local function reused()
-  local before = redis.pcall('GET', key.settled)
-  if before and before ~= '0' then
+  if plain.settled and plain.settled ~= '0' then
     return refuse('request', 'request-id-reused')
   end
 end
@@ -85,7 +130,7 @@ local function kill_layer()
     end
   end
   local bans = {told.user}
-  for place = 1, ask.addresses do
+  for place = 1, rare and ask.addresses or 0 do
     bans[#bans + 1] = decision_at(key['decision_ip_' .. place], now)
   end
   for _, decision in pairs(bans) do
@@ -104,10 +149,10 @@ end
 -- Layer 1: how often an address and a user may call. A call that asks again has paid already.
 local function rate_layer()
   taken.rates = {}
-  local again = key.held_tenant and is_held(key.held_tenant, lease_of(ask.reserve))
-    or key.held_model and is_held(key.held_model, lease_of(ask.reserve))
+  local again = key.held_tenant and look_at('held_tenant', ask.reserve).mine
+    or key.held_model and look_at('held_model', ask.reserve).mine
   for _, rate in ipairs(again and {} or ask.rates) do
-    local wait, after = rate_of(key['rate_' .. rate.name], rate.emission, rate.burst, now * 1000)
+    local wait, after = rate_of(number_of('rate_' .. rate.name), rate.emission, rate.burst, now * 1000)
     if wait > 0 then
       return refuse('rate', 'per-' .. rate.name, {wait = math.ceil(wait / 1000)})
     end
@@ -125,14 +170,14 @@ local function over_budget(rule, fields)
   return refuse('budget', rule, fields)
 end
 
-local function window_check(window, name, limit, ends)
-  local used = counted_in('budget_' .. window, window)
+local function window_check(window, limit, ends)
+  local used = counted_in('budget_' .. window, window, number_of('budget_' .. window))
   taken['used_' .. window] = used
   if not limit then
     return nil
   end
-  local granted = limit + top_ups('topups_' .. window)
-  local with = used + held_by_others('held_tenant', name, ask.reserve) + ask.reserve
+  local granted = limit + (rare and top_ups('topups_' .. window) or 0)
+  local with = used + held_by_others('held_tenant', window, ask.reserve) + ask.reserve
   if with > granted then
     local rule = window == 'day' and 'daily-budget' or 'monthly-budget'
     return over_budget(rule, {wait = ends - now, used = with - ask.reserve, limit = granted})
@@ -155,8 +200,8 @@ local function budget_layer()
     return nil
   end
   local by_engine = is_live(decision) and not decision.ended
-  local refused = window_check('day', ask.day, not by_engine and ask.day_limit, ask.day_ends)
-    or window_check('month', ask.month, not by_engine and ask.month_limit, ask.month_ends)
+  local refused = window_check('day', not by_engine and ask.day_limit, ask.day_ends)
+    or window_check('month', not by_engine and ask.month_limit, ask.month_ends)
   if refused or not by_engine then
     return refused
   end
@@ -172,9 +217,8 @@ end
 -- Layer 3: an answer given to the same question a short while ago.
 local function cache_layer()
   for _, likeness in ipairs({'same', 'near'}) do
-    local place = key['answer_' .. likeness]
-    local found = place and redis.pcall('GET', place)
-    if type(found) == 'string' then
+    local found = plain['answer_' .. likeness]
+    if found then
       return {status = 'answered', layer = 'cache', rule = likeness, action = 'proceed', answer = found}
     end
   end
@@ -183,18 +227,17 @@ end
 -- How long the engine has been silent, in ms; 0 while its heartbeat is fresh. The clock of that runs in Redis, so that
 -- a gateway that was started again does not begin anew.
 local function engine_silence()
-  local beat = whole(redis.pcall('HGET', key.engine, 'at_ms'))
-  local seen = whole(redis.pcall('GET', key.engine_seen))
+  local beat, last = whole(redis.pcall('HGET', key.heartbeat, 'at_ms')), whole(plain.seen)
   if beat and now - beat <= ask.stale_after then
-    if not seen or seen < beat then
-      put(key.engine_seen, beat, OWN_LIVES)
+    if not last or last < beat then
+      put(key.seen, beat, OWN_LIVES)
     end
     return 0
   end
-  if not seen then
-    put(key.engine_seen, now, OWN_LIVES)
+  if not last then
+    put(key.seen, now, OWN_LIVES)
   end
-  return math.max(1, now - (seen or now))
+  return math.max(1, now - (last or now))
 end
 
 -- Numbers of a day for people, out of those of the engine's counter.
@@ -274,13 +317,13 @@ local function spend_layer()
   local prices, free = price_of(), free_tokens()
   local money = cost(ask.reserve - free, math.max(prices.input or 0, prices.output or 0))
   taken.prices, taken.free, taken.money = prices, free, money
-  taken.used_spend = counted_in('budget_global', 'day')
+  taken.used_spend = counted_in('budget_global', 'day', number_of('budget_global'))
   local fields = {wait = ask.day_ends - now, used = taken.used_spend, limit = ask.spend_limit}
   if by_engine then
     local with, ceiling = with_this_call('global', money)
     fields.used, fields.limit = with - money, ceiling
   else
-    fields.used = fields.used + held_by_others('held_global', ask.day, money)
+    fields.used = fields.used + held_by_others('held_global', 'day', money)
   end
   if fields.used + money > fields.limit then
     return refuse('spend', 'daily-spend', fields)
@@ -295,20 +338,23 @@ end
 
 local function take_holds()
   local ends = now + ask.lease
-  for _, name in ipairs({'tenant', 'model'}) do
-    if key['held_' .. name] then
-      hold(key['held_' .. name], ask.reserve, ask.day, ask.id, now, ends)
+  for _, name in ipairs({'held_tenant', 'held_model'}) do
+    if key[name] then
+      hold(look_at(name, ask.reserve), ask.reserve, ends)
     end
   end
   if taken.money then
-    hold(key.held_global, taken.money, ask.day, ask.id, now, ends)
+    hold(look_at('held_global', taken.money), taken.money, ends)
   end
-  redis.call('DEL', key.settled) -- a cancelled call that comes again
+  if plain.settled then
+    redis.call('DEL', key.settled) -- a cancelled call that comes again
+  end
 end
 
 local function keep_legacy()
   if key.quota then
-    put(key.quota, taken.used_day + held(key.held_tenant, ask.day), 48 * 3600 * 1000)
+    local found = look_at('held_tenant', ask.reserve)
+    put(key.quota, taken.used_day + found.day + (found.mine and 0 or ask.reserve), 48 * 3600 * 1000)
   end
 end
 

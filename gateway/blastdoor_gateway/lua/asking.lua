@@ -21,10 +21,10 @@ local function answer(fields)
   return list
 end
 
--- What guards counted in a window of a scope. Redis may have lost it; what the caller has seen there before is then put
+-- What guards counted in a window of a scope; `found` is what stands there. Redis may have lost it; what the caller has seen there before is then put
 -- back, and is the same whoever does it: nothing is added up twice.
-local function counted_in(name, window)
-  local floor, found = ask.floors[name] or 0, number_at(key[name])
+local function counted_in(name, window, found)
+  local floor = ask.floors[name] or 0
   if found < floor then
     put(key[name], floor, BUDGET_LIVES[window])
     return floor

@@ -8,6 +8,7 @@
 -- zero, so a range of instants never meets them. Example: a call of 100 tokens taken on 13 August, until 1786600600000:
 --   1786600600000 `100|2026-08-13|r1`, -100 `#`, -100 `#2026-08-13`, -100 `#2026-08`
 
+local HOLDS_LIVE = 25 * 3600 * 1000 -- longer than any lease
 local SWEEP = 1000 -- leases that end within one call at most; what is left is counted as held and waits for the next
 
 -- What is held: window '' is all of it.
@@ -47,19 +48,27 @@ local function sweep(key, now)
   end
 end
 
-local function is_held(key, lease)
-  return redis.call('ZSCORE', key, lease) ~= false
+-- What a scope holds when a call asks for `lease` on `day`: all, in the day, in its month; `mine`: the call has it already,
+-- because it asks again, and then it stands in nobody's way but its own.
+local function look(key, lease, day)
+  local month = string.sub(day, 1, 7)
+  local scores = redis.call('ZMSCORE', key, lease, '#', '#' .. day, '#' .. month)
+  local function total(place)
+    return 0 - (tonumber(scores[place]) or 0)
+  end
+  return {
+    key = key, lease = lease, mine = scores[1] ~= false, names = {'#', '#' .. day, '#' .. month},
+    all = total(2), day = total(3), month = total(4),
+  }
 end
 
--- Takes a lease until `ends`. The same lease again is renewed and holds nothing more.
-local function hold(key, amount, day, id, now, ends)
-  local lease = written(amount) .. '|' .. day .. '|' .. id
-  if not is_held(key, lease) then
-    change_all(key, day, amount)
-  end
-  redis.call('ZADD', key, written(ends), lease)
-  local lives = ends - now + 60000
-  if redis.call('PTTL', key) < lives then
-    redis.call('PEXPIRE', key, written(lives))
-  end
+-- Takes the lease that was looked at, until `ends`, and keeps its totals, in one command.
+local function hold(seen, amount, ends)
+  local more = seen.mine and 0 or amount
+  local names = seen.names
+  redis.call(
+    'ZADD', seen.key, written(ends), seen.lease, written(-seen.all - more), names[1], written(-seen.day - more), names[2],
+    written(-seen.month - more), names[3]
+  )
+  redis.call('PEXPIRE', seen.key, HOLDS_LIVE)
 end

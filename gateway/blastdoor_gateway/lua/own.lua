@@ -3,10 +3,10 @@
 
 local OWN_LIVES = 72 * 3600 * 1000
 
--- What guards counted on `day`. It is never less than what the engine has of it: if the key was lost, the rest comes
+-- What guards counted on `day`; `own` is what stands at the key. It is never less than what the engine has of it: if the key was lost, the rest comes
 -- back from there.
-local function own_of(key, decision, day)
-  local told, own = decision.counted_gate[day] or 0, number_at(key)
+local function own_of(key, own, decision, day)
+  local told = decision.counted_gate[day] or 0
   if own < told then
     put(key, told, OWN_LIVES)
     return told
@@ -14,12 +14,12 @@ local function own_of(key, decision, day)
   return own
 end
 
--- What has been used in the engine's counter: counted + what it does not know of yet. `keys` and `days`: today and
--- yesterday.
-local function used_of(decision, keys, days)
+-- What has been used in the engine's counter: counted + what it does not know of yet. `keys`, `owns` and `days`: today
+-- and yesterday.
+local function used_of(decision, keys, owns, days)
   local used = decision.counted
   for place, day in ipairs(days) do
-    used = used + own_of(keys[place], decision, day) - (decision.counted_gate[day] or 0)
+    used = used + own_of(keys[place], owns[place], decision, day) - (decision.counted_gate[day] or 0)
   end
   return used
 end

@@ -3,11 +3,11 @@
 -- be at most 10 times 6 s ahead: ten calls at once, then one every 6 s.
 
 -- Whether one more call fits: how long it must wait (µs, 0: not at all) and where the arrival time would be then.
--- `emission`: µs that one call takes; `burst`: how many fit at once.
-local function rate_of(key, emission, burst, now)
+-- `before`: where it stands; `emission`: µs that one call takes; `burst`: how many fit at once.
+local function rate_of(before, emission, burst, now)
   local most = emission * burst
   -- A time further ahead than any call can have moved it comes from a clock that was put back.
-  local arrival = math.min(math.max(number_at(key), now), now + most)
+  local arrival = math.min(math.max(before, now), now + most)
   local after = arrival + emission
   return math.max(0, after - most - now), after
 end

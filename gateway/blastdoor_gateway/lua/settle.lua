@@ -28,7 +28,7 @@ local function count_for_engine(name, amount)
   end
   local decision = decision_at(key['decision_' .. name], now)
   if decision and not decision.fault and decision.counter == ask.counters[name] then
-    own_of(own, decision, ask.own_day)
+    own_of(own, number_at(own), decision, ask.own_day)
   elseif redis.call('EXISTS', own) == 0 then
     return
   end
@@ -39,7 +39,7 @@ local found = {status = 'settled'}
 
 local function count_in(name, window, amount, tell)
   if key[name] then
-    local after = counted_in(name, window) + amount
+    local after = counted_in(name, window, number_at(key[name])) + amount
     if amount > 0 then
       put(key[name], after, BUDGET_LIVES[window])
     end

@@ -6,7 +6,7 @@
 sweep(key.held_tenant, now)
 local found = {status = 'standing'}
 for _, window in ipairs({'day', 'month'}) do
-  found['used_' .. window] = counted_in('budget_' .. window, window)
+  found['used_' .. window] = counted_in('budget_' .. window, window, number_at(key['budget_' .. window]))
   found['held_' .. window] = held(key.held_tenant, ask[window])
   if ask[window .. '_limit'] then
     found['granted_' .. window] = ask[window .. '_limit'] + top_ups('topups_' .. window)
