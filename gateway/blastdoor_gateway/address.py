@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 Network = IPv4Network | IPv6Network
@@ -32,6 +33,7 @@ def client_address(peer: str, forwarded: str, trusted: Sequence[Network]) -> str
     return address
 
 
+@lru_cache(maxsize=8_192)
 def rate_name(address: str) -> str:
     """What shares one rate: an IPv4 address, the /64 of an IPv6 one. What is no address stands for itself."""
     found = _parse(address)
@@ -40,12 +42,13 @@ def rate_name(address: str) -> str:
     return str(found) if found.version == 4 else str(ip_network((found, HOUSEHOLD), strict=False))
 
 
-def ban_names(address: str) -> list[str]:
+@lru_cache(maxsize=8_192)
+def ban_names(address: str) -> tuple[str, ...]:
     """The scopes under which a ban may stand: the address, and networks around it."""
     found = _parse(address)
     if found is None:
-        return [address[:64]]
-    return [str(found), *(str(ip_network((found, bits), strict=False)) for bits in WIDER[found.version])]
+        return (address[:64],)
+    return (str(found), *(str(ip_network((found, bits), strict=False)) for bits in WIDER[found.version]))
 
 
 def _parse(address: str) -> IPv6Address | IPv4Address | None:

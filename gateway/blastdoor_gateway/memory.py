@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Hashable, Mapping
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -43,13 +44,14 @@ class Recent(Generic[K, V]):
 class Memory:
     """`floors`: the highest count seen under a key. Counts only grow, so a Redis that shows less has lost some.
 
-    `counters`: which counter the engine keeps for a scope. `settled`: requests this process settled, recognised even
-    when Redis has lost its own mark.
+    `keys`: what calls of one kind have in common. `counters`: which counter the engine keeps for a scope. `settled`:
+    requests this process settled, recognised even when Redis has lost its own mark.
     """
 
     def __init__(self, most: int = 20_000) -> None:
         self.floors: Recent[str, int] = Recent(most)
         self.counters: Recent[str, str] = Recent(most)
+        self.keys: Recent[Hashable, Mapping[str, str | None]] = Recent(most)
         self.settled: Recent[str, None] = Recent(most)
 
     def raise_floor(self, key: str | None, count: str | int | None) -> None:

@@ -122,20 +122,45 @@ class Questions:
         return self._budget_keys(admission.request, admission.terms.day, admission.terms.month)
 
     def _admit_keys(self, request: Request, when: Windows) -> KeyMap:
+        answers = zip(("answer_same", "answer_near"), request.answers, strict=False)
+        own: KeyMap = {"settled": self._keys.settled(request.request_id)}
+        return (
+            own
+            | dict(self._common_keys(request, when))
+            | {place: self._keys.answer(digest) for place, digest in answers}
+        )
+
+    def _common_keys(self, request: Request, when: Windows) -> Mapping[str, str | None]:
+        """What calls of the same caller to the same model have in common; put together once a day."""
+        counters = self.counters(request)
+        kind = (request.model, request.tenant, request.user, request.address, when.day, *counters.values())
+        found = self._memory.keys.get(kind)
+        if found is None:
+            found = self._caller_keys(request) | self._counted_keys(request, when, counters)
+            self._memory.keys.put(kind, found)
+        return found
+
+    def _counted_keys(self, request: Request, when: Windows, counters: Mapping[str, str]) -> KeyMap:
+        """Decisions about what is counted, and where it is counted."""
         keys = self._keys
-        found: KeyMap = {"settled": keys.settled(request.request_id), "decision_global": keys.decision("global")}
+        found: KeyMap = {"decision_global": keys.decision("global")}
         if self._gate.engine is not None:
             found |= {"heartbeat": keys.engine, "seen": keys.engine_seen}
             found |= {"decision_model": keys.decision(f"model:{request.model}")}
         found |= {f"held_{each}": keys.held(self._scope(each, request)) for each in self._holding(request)}
         for each in self._counted(request):
-            scope, counter = self._scope(each, request), self._memory.counters.get(self._scope(each, request)) or ""
-            found[f"own_{each}_today"] = keys.own(scope, counter, when.day)
-            found[f"own_{each}_yesterday"] = keys.own(scope, counter, when.yesterday)
-        found |= self._budget_keys(request, when.day, when.month)
+            scope = self._scope(each, request)
+            found[f"own_{each}_today"] = keys.own(scope, counters[each], when.day)
+            found[f"own_{each}_yesterday"] = keys.own(scope, counters[each], when.yesterday)
         if request.tenant:
             found |= {"decision_tenant": keys.decision(f"tenant:{request.tenant}")}
             found |= self._top_up_keys(request.tenant, when)
+        return found | self._budget_keys(request, when.day, when.month)
+
+    def _caller_keys(self, request: Request) -> KeyMap:
+        """Rates and bans of whoever calls."""
+        keys = self._keys
+        found: KeyMap = {}
         if request.user:
             found["decision_user"] = keys.decision(f"user:{request.tenant}/{request.user}")
             found["rate_user"] = keys.rate(f"user:{request.tenant}/{request.user}")
@@ -143,8 +168,7 @@ class Questions:
             found["rate_ip"] = keys.rate(f"ip:{rate_name(request.address)}")
             bans = enumerate(ban_names(request.address), 1)
             found |= {f"decision_ip_{place}": keys.decision(f"ip:{net}") for place, net in bans}
-        answers = zip(("answer_same", "answer_near"), request.answers, strict=False)
-        return found | {place: keys.answer(digest) for place, digest in answers}
+        return found
 
     def _budget_keys(self, request: Request, day: str, month: str) -> KeyMap:
         found: KeyMap = {}

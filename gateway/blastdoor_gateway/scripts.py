@@ -14,6 +14,9 @@ FUNCTIONS = ("clock", "numbers", "holds", "rate", "decision", "own")
 """Files that only define functions, in the order in which they use each other."""
 
 
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
+
+
 @dataclass(frozen=True, slots=True)
 class Script:
     """A script's text and the name Redis knows it by, the SHA-1 of the text."""
@@ -45,7 +48,7 @@ def functions() -> str:
 def call_of(script: Script, keys: Mapping[str, str | None], ask: Mapping[str, Any]) -> Call:
     """A call with the keys that are there, named for the script."""
     given = {name: key for name, key in keys.items() if key is not None}
-    return Call(script, tuple(given.values()), json.dumps({**ask, "keys": list(given)}, separators=(",", ":")))
+    return Call(script, tuple(given.values()), _encode({**ask, "keys": list(given)}))
 
 
 def _read(name: str) -> str:

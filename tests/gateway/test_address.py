@@ -45,7 +45,7 @@ def test_what_shares_a_rate(address: str, name: str) -> None:
 
 def test_a_ban_may_stand_on_a_network() -> None:
     """The address itself and the networks around it are looked up."""
-    assert ban_names("203.0.113.9") == ["203.0.113.9", "203.0.113.9/32", "203.0.113.0/24"]
+    assert ban_names("203.0.113.9") == ("203.0.113.9", "203.0.113.9/32", "203.0.113.0/24")
     assert "2001:db8:1:2::/64" in ban_names("2001:db8:1:2::9")
 
 

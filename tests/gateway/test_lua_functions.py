@@ -16,6 +16,10 @@ from redis import Redis
 
 Run = Callable[..., Any]
 
+# Takes a lease: tokens, day, id, end.
+TAKE = """local lease = ARGV[1] .. '|' .. ARGV[2] .. '|' .. ARGV[3]
+    hold(look(KEYS[1], lease, ARGV[2]), tonumber(ARGV[1]), tonumber(ARGV[4]))"""
+
 many = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 MOMENTS = st.datetimes(datetime.fromisoformat("1970-01-01"), datetime.fromisoformat("2199-12-31"))
@@ -84,13 +88,12 @@ def test_a_rate_forgets_a_clock_that_was_put_back(run: Run) -> None:
 
 def test_leases_and_totals_agree(run: Run, redis: Redis) -> None:
     """What is held is the sum of the leases, by day and month; giving back twice gives back once."""
-    take = "hold(look(KEYS[1], ARGV[1] .. '|' .. ARGV[2] .. '|' .. ARGV[3], ARGV[2]), tonumber(ARGV[1]), tonumber(ARGV[4]))"
     told = (
         "return {written(held(KEYS[1], '')), written(held(KEYS[1], '2026-08-13')), written(held(KEYS[1], '2026-09'))}"
     )
-    run(take, ["held"], 100, "2026-08-13", "r|1", 5000)
-    run(take, ["held"], 100, "2026-08-13", "r|1", 6000)
-    run(take, ["held"], 7, "2026-09-01", "r2", 9000)
+    run(TAKE, ["held"], 100, "2026-08-13", "r|1", 5000)
+    run(TAKE, ["held"], 100, "2026-08-13", "r|1", 6000)
+    run(TAKE, ["held"], 7, "2026-09-01", "r2", 9000)
     assert run(told, ["held"]) == ["107", "100", "7"]
     run("release(KEYS[1], ARGV[1]) release(KEYS[1], ARGV[1])", ["held"], "100|2026-08-13|r|1")
     assert run(told, ["held"]) == ["7", "0", "7"]
@@ -100,9 +103,8 @@ def test_leases_and_totals_agree(run: Run, redis: Redis) -> None:
 
 def test_a_sweep_takes_only_what_has_ended(run: Run) -> None:
     """A lease is given back at its end, not before; totals are never taken for leases."""
-    take = """hold(look(KEYS[1], ARGV[1] .. '|2026-08-13|' .. ARGV[2], '2026-08-13'), tonumber(ARGV[1]), tonumber(ARGV[3]))"""
-    run(take, ["held"], 100, "a", 5000)
-    run(take, ["held"], 20, "b", 5001)
+    run(TAKE, ["held"], 100, "2026-08-13", "a", 5000)
+    run(TAKE, ["held"], 20, "2026-08-13", "b", 5001)
     assert run("sweep(KEYS[1], 5000) return written(held(KEYS[1], ''))", ["held"]) == "20"
 
 

@@ -10,7 +10,7 @@ local ACTIONS = {allow = true, warn = true, degrade = true, block = true, kill =
 
 -- An object of whole numbers; nil if it is anything else.
 local function counts(text)
-  if not text then
+  if not text or text == '{}' then
     return {}
   end
   local fine, found = pcall(cjson.decode, text)
