@@ -97,7 +97,8 @@ class ModelBook:
 
     def announce(self, ruling: Ruling, sight: Sight) -> list[Alert]:
         """What people should hear of a ruling and of what was noticed on the way to it, once."""
-        alerts, self.row.announced = announce(ruling, sight.notices, self.row.announced, self._policy.alerts)
+        row = self.row
+        alerts, row.announced = announce(ruling, sight.notices, row.announced, self._policy.alerts, row.pool.told)
         return alerts
 
     def enter(self, ruling: Ruling) -> bool:
@@ -127,8 +128,6 @@ class ModelBook:
         curve.seed = counter.seed(first) if first is not None else curve.seed
         curve.count(counter.total(), now)
         seeded_before = curve.seed if first is not None and first < day else 0
-        yesterday = self._calendar.previous(day)
-        whole = since is not None and since <= self._calendar.start(yesterday)
         return Metered(
             curve=curve,
             complete_until=marks.complete_until(),
@@ -136,8 +135,15 @@ class ModelBook:
             day=day,
             day_start=self._calendar.start(day),
             day_base=counter.before(day) + seeded_before,
-            yesterday=counter.tokens(yesterday) if whole else None,
+            yesterday=None if since is None else self._whole(self._calendar.previous(day), since),
         )
+
+    def _whole(self, day: Day, since: Millis) -> int | None:
+        """Tokens of a day that was metered in full, or whose beginning gateways told; None of any other."""
+        seeded = self._calendar.day(since) == day and self.counter.is_seeded(day)
+        if since > self._calendar.start(day) and not seeded:
+            return None
+        return self.counter.tokens(day) + (self.counter.seed(day) if seeded else 0)
 
     def _facts(self, sight: Sight, limit: Limit) -> dict[str, FactValue]:
         metered, bounds = sight.metered, sight.bounds
@@ -179,6 +185,7 @@ class ModelBook:
             base=sight.metered.day_base,
             counter=str(self.row.born),
             guarded=self._guarded(day),
+            failed=verdict.failed,
             bounds=sight.bounds,
         )
 

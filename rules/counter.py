@@ -54,6 +54,10 @@ class Counter:
                 starts[key_hash] = min(start, starts.get(key_hash, start))
         return sum(starts.values())
 
+    def is_seeded(self, day: Day) -> bool:
+        """Whether any gateway told what it had counted on `day`."""
+        return any(part.seeds for part in self.days.get(day, {}).values())
+
     def close_before(self, day: Day) -> list[Partial]:
         """Close all days before `day` for good and return their partials, whose rows may go."""
         gone = [part for old in sorted(self.days) if old < day for part in self.days.pop(old).values()]

@@ -104,10 +104,10 @@ class Judge:
         return book
 
     def _rule(self, book: ModelBook, now: Millis) -> Outcome | None:
+        self._rows.update(dict.fromkeys(book.tidy(now)))
         sight = book.look(now, self.marks)
         ruling = book.rule(sight, self._rulebook)
         alerts = book.announce(ruling, sight)
-        self._rows.update(dict.fromkeys(book.tidy(now)))
         before, self._current[book.scope] = self._current.get(book.scope), ruling
         news = bool(alerts) or changed(before, ruling)
         history = news and book.enter(ruling)

@@ -22,16 +22,20 @@ from rules.records import Reading
 from rules.standing import standing
 
 PENDING_KEPT = 256
+PENDING_PACKAGES_KEPT = 2_000
+CHANGES_MOST = 256
 
 
 def observe(state: PoolState, reading: Reading) -> bool:
     """Take a reading in; False for a duplicate, one too old to say anything, and an empty list, which is no reading."""
-    if reading.at < state.anchor or reading.packages == ():
+    if reading.at < max(state.anchor, state.sealed) or reading.packages == ():
         return False
     if reading.id in _ids(state):
         return False
     insort(state.pending, reading, key=lambda known: (known.at, known.id))
     del state.pending[:-PENDING_KEPT]
+    while sum(len(known.packages or ()) for known in state.pending[:-1]) > PENDING_PACKAGES_KEPT:
+        del state.pending[0]
     return True
 
 
@@ -73,10 +77,6 @@ def _snapshot(state: PoolState, metered: Metered) -> None:
 
 def _seal(state: PoolState, terms: ModelTerms, metered: Metered, reading: Reading) -> list[Notice]:
     evidence = witness(reading)
-    if evidence.at < state.sealed:
-        if evidence.at >= state.anchor:
-            insort(state.evidence, evidence, key=lambda known: (known.at, known.id))
-        return []
     state.sealed = evidence.at
     lag = lag_in_force(state, terms, evidence.at)
     notices = record_expired(state, metered.curve, lag, evidence.at)
@@ -89,7 +89,15 @@ def _seal(state: PoolState, terms: ModelTerms, metered: Metered, reading: Readin
     notices += _settle(state, terms, metered, evidence, examine(state, terms, metered, evidence, explained))
     if state.evidence:
         forget(state, terms, metered, evidence.at)
+    _bound_changes(state, evidence.at)
     return notices
+
+
+def _bound_changes(state: PoolState, at: Millis) -> None:
+    """Where a pool jumps with every reading, older readings no longer bound it from above: what came since is lost."""
+    if len(state.changes) > CHANGES_MOST:
+        del state.changes[:-CHANGES_MOST]
+        state.opened, state.top = at, None
 
 
 def _arrive(state: PoolState, terms: ModelTerms, metered: Metered, change: Change) -> Notice:
@@ -109,7 +117,7 @@ def _arrive(state: PoolState, terms: ModelTerms, metered: Metered, change: Chang
 
 def _settle(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Evidence, found: Finding) -> list[Notice]:
     """Do what the finding asks for."""
-    curve, at = metered.curve, evidence.at
+    at = evidence.at
     if found.verdict is Verdict.EMPTY:
         return []
     notices = []
@@ -130,7 +138,7 @@ def _settle(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Evi
         state.evidence.append(evidence)
     lag = lag_in_force(state, terms, at)
     if low_counts(evidence, metered.since, lag):
-        raise_floor(state, evidence, curve, lag)
+        raise_floor(state, evidence, metered, lag)
     return notices
 
 
@@ -142,7 +150,7 @@ def _restart(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Ev
         state.grant += 1
         kind, what = Kind.UNSEEN_ARRIVAL, f"at least {found.least:,} tokens came unseen"
     else:
-        used = metered.curve.begun_by(at) - metered.curve.ended_by(state.floor.at if state.floor else at)
+        used = metered.curve.ended_by(at) - metered.curve.ended_by(state.floor.at if state.floor else at)
         change = Change(cause=Cause.LOSS, at=at, seen=at, low=-found.most, high=-found.least, id=evidence.id)
         state.losses = with_loss(state.losses, Loss(at, (found.least + found.most) // 2, used))
         idle = metered.total == metered.curve.ended_by(at - DAY)

@@ -1,4 +1,7 @@
-"""The topics: their names, their settings, and bringing them into being. Nothing relies on a broker that creates topics by itself."""
+"""The topics: their names, their settings, and bringing them into being.
+
+Nothing relies on a broker that creates topics by itself.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from dataclasses import dataclass
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
+from streams.kafka import connection
+
 CONNECT_SECONDS = 10.0
 _ATTEMPTS = 200
 _PAUSE_SECONDS = 0.05
@@ -19,8 +24,8 @@ _DAY_MS = 86_400_000
 Config = Mapping[str, str]
 
 COMPACTED: Config = {"cleanup.policy": "compact"}
-# Read whole by a new owner, so what compaction never touches, the last segment, is kept small. The lag leaves whoever is just reading a
-# changelog every version it may need.
+# Read whole by a new owner, so what compaction never touches, the last segment, is kept small. The lag leaves whoever
+# is just reading a changelog every version it may need.
 CHANGELOG: Config = {
     "cleanup.policy": "compact",
     "segment.bytes": str(32 * 1024 * 1024),
@@ -80,9 +85,9 @@ class Topics:
     def configs(self) -> dict[str, Config]:
         """Every topic with its settings; `usage` first, as the others take its number of partitions."""
         return {
-            self.usage: _kept(days=7),
-            self.balances: _kept(days=7),
-            self.controls: _kept(days=30),
+            self.usage: _received(days=7),
+            self.balances: _received(days=7),
+            self.controls: _received(days=30),
             self.facts: COMPACTED,
             self.decisions: _kept(days=400),
             self.decisions_latest: COMPACTED,
@@ -99,10 +104,15 @@ class Timing:
     fetch_max_wait_ms: int
 
 
-# tansu lets the first member of a group wait for half a session, and looks for new data only when a fetch begins or ends.
-TANSU = Timing(session_timeout=3.0, fetch_max_wait_ms=10)
+# tansu lets a group's first member wait for half a session, rounded up to half seconds, and looks for new data only
+# when a fetch begins or ends.
+TANSU = Timing(session_timeout=2.5, fetch_max_wait_ms=10)
 # Kafka refuses sessions under 6 s (group.min.session.timeout.ms) and answers a waiting fetch as soon as there is data.
 KAFKA = Timing(session_timeout=6.0, fetch_max_wait_ms=500)
+
+
+ALERTS_PARTITION = 0
+"""All alerts go here: one owner keeps their order, tells together what comes together, and keeps a bot's limits."""
 
 
 def facts_partition(scope: str, partitions: int) -> int:
@@ -111,7 +121,9 @@ def facts_partition(scope: str, partitions: int) -> int:
 
 
 async def ensure_topics(kafka: str, prefix: str, partitions: int = 8) -> int:
-    """Create the topics that are missing; answers the number of partitions all have. Any number of processes may do so at once.
+    """Create the topics that are missing; answers the number of partitions all have.
+
+    Any number of processes may do so at once.
 
     An existing usage topic decides the number, otherwise `partitions`. Raises BrokerUnavailable, TopicError.
     """
@@ -124,11 +136,15 @@ async def ensure_topics(kafka: str, prefix: str, partitions: int = 8) -> int:
     return count
 
 
-async def ensure_changelogs(kafka: str, names: Iterable[str], partitions: int) -> None:
-    """Create the changelog topics of tables that are missing. Raises BrokerUnavailable, TopicError."""
+async def ensure_changelogs(
+    kafka: str, changelogs: Iterable[str], partitions: int, sources: Iterable[str] = ()
+) -> None:
+    """Create the missing changelogs of tables, whose sources must exist. Raises BrokerUnavailable, TopicError."""
     async with _admin(kafka) as admin:
-        existing = await _ensure(admin, dict.fromkeys(names, CHANGELOG), partitions)
-    _check("the topics read", partitions, existing)
+        existing = await _ensure(admin, dict.fromkeys(changelogs, CHANGELOG), partitions)
+        counts = await _counts(admin)
+    existing |= {topic: counts.get(topic, 0) for topic in sources}
+    _check("the worker", partitions, existing)
 
 
 async def detect_timing(kafka: str) -> Timing:
@@ -142,6 +158,11 @@ def _kept(days: int) -> Config:
     return {"cleanup.policy": "delete", "retention.ms": str(days * _DAY_MS)}
 
 
+def _received(days: int) -> Config:
+    """Others write here, and their clocks must neither age records nor keep them for ever."""
+    return {**_kept(days), "message.timestamp.type": "LogAppendTime"}
+
+
 def _check(source: str, partitions: int, counts: Mapping[str, int]) -> None:
     wrong = [f"{topic} has {count}" for topic, count in sorted(counts.items()) if count != partitions]
     if wrong:
@@ -149,11 +170,16 @@ def _check(source: str, partitions: int, counts: Mapping[str, int]) -> None:
         raise TopicError(msg)
 
 
+async def _counts(admin: AIOKafkaAdminClient) -> dict[str, int]:
+    """The number of partitions of every topic there is."""
+    return {found["topic"]: len(found["partitions"]) for found in await admin.describe_topics()}
+
+
 async def _ensure(admin: AIOKafkaAdminClient, configs: Mapping[str, Config], partitions: int) -> dict[str, int]:
     """Create what is missing and wait until it is there: the partition counts of the topics named."""
     replication = -1  # the broker's default; brokers that do not know this meaning get 1
     for _ in range(_ATTEMPTS):
-        existing = {found["topic"]: len(found["partitions"]) for found in await admin.describe_topics()}
+        existing = await _counts(admin)
         missing = {topic: config for topic, config in configs.items() if not existing.get(topic)}
         if not missing:
             return {topic: existing[topic] for topic in configs}
@@ -169,10 +195,18 @@ async def _ensure(admin: AIOKafkaAdminClient, configs: Mapping[str, Config], par
     raise TopicError(msg)
 
 
-async def _create(admin: AIOKafkaAdminClient, configs: Mapping[str, Config], partitions: int, replication: int) -> list[str]:
+async def _create(
+    admin: AIOKafkaAdminClient, configs: Mapping[str, Config], partitions: int, replication: int
+) -> list[str]:
     """Ask for topics; the refusals, as text. Somebody else having created one is none."""
     wanted = [
-        NewTopic(topic, partitions, replication, replica_assignments={} if replication == -1 else None, topic_configs=dict(config))
+        NewTopic(
+            topic,
+            partitions,
+            replication,
+            replica_assignments={} if replication == -1 else None,
+            topic_configs=dict(config),
+        )
         for topic, config in configs.items()
     ]
     response = await admin.create_topics(wanted)
@@ -187,7 +221,7 @@ async def _create(admin: AIOKafkaAdminClient, configs: Mapping[str, Config], par
 @asynccontextmanager
 async def _admin(kafka: str) -> AsyncIterator[AIOKafkaAdminClient]:
     """An admin client. What goes wrong between us and the broker becomes BrokerUnavailable."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka)
+    admin = AIOKafkaAdminClient(**connection(kafka))
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             await admin.start()

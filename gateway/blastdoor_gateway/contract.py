@@ -199,7 +199,9 @@ def _json(value: object) -> str:
 
 
 def _to_text(value: object) -> str:
-    return value if isinstance(value, str) else _json(value)
+    if isinstance(value, str):
+        return value
+    return str(value) if type(value) is int else _json(value)
 
 
 def _from_text(name: str, text: str) -> Any:

@@ -50,6 +50,11 @@ def log_record(line: str, zone: tzinfo) -> Record | None:
     return None
 
 
+def is_marked(line: str) -> bool:
+    """Whether a line bears one of our marks."""
+    return any(mark.search(line) for mark, _, _ in _KINDS)
+
+
 def _read(text: str, mark: re.Match[str], shape: re.Pattern[str], make: Make, zone: tzinfo) -> Record:
     fields = shape.match(text, mark.end())
     if fields is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -17,7 +18,7 @@ from rules.moment import to_rfc3339
 from rules.replay import Replay, Replayed
 from rules.ruling import Ruling
 from streams.policy_file import PolicyError, default_rulebook, load_policy
-from streams.recording import read_recordings
+from streams.recording import Recording
 
 
 @click.command(
@@ -47,7 +48,7 @@ def command(files: tuple[Path, ...], formulas: tuple[str, ...], policy: str | No
     except PolicyError as error:
         raise click.ClickException(str(error)) from error
     zone = loaded.calendar().zone
-    recording = read_recordings(files, zone)
+    recording = Recording(files, zone)
     replay = Replay(loaded, rulebook, formulas or tuple(FORMULAS))
     found = list(replay.run(recording.records))
     if as_json:
@@ -92,39 +93,45 @@ def _line(formula: str, ruling: Ruling) -> dict[str, Any]:
 
 
 def tables(found: Iterable[Replayed], zone: tzinfo) -> Iterable[Table]:
-    """A table per model: readings down, formulas across."""
+    """Two tables per model, each fit for 80 columns: what was known at each reading, and the limits that followed."""
     models: dict[str, list[Replayed]] = {}
     for replayed in found:
         models.setdefault(replayed.reading.model, []).append(replayed)
     for model, rows in models.items():
-        yield _table(model, rows, zone)
+        yield _known(model, rows, zone)
+        yield _limits(model, rows, zone)
 
 
-def _table(model: str, rows: list[Replayed], zone: tzinfo) -> Table:
-    formulas = list(rows[0].rulings)
-    table = Table(title=f"{model}: the limit at each reading, by formula (* = blocks)")
-    for name in ("reading", "balance", "used", "pool at least", "pool at most", "lag", *formulas):
-        table.add_column(name, justify="left" if name == "reading" else "right", no_wrap=True)
+def _known(model: str, rows: list[Replayed], zone: tzinfo) -> Table:
+    table = _table(f"{model}: what was known", ["balance", "used", "pool at least", "at most", "lag at most"])
     for replayed in rows:
-        table.add_row(*_cells(replayed, zone))
+        ruling = next(iter(replayed.rulings.values()))
+        ends = [ruling.pool_low, ruling.pool_high, ruling.bounds.lag_tokens_high]
+        table.add_row(_at(replayed, zone), *map(number, [replayed.reading.available, ruling.used, *ends]))
     return table
 
 
-def _cells(replayed: Replayed, zone: tzinfo) -> list[str]:
-    ruling = next(iter(replayed.rulings.values()))
-    limits = [
-        number(each.limit) + ("*" if each.action in {"block", "kill"} else "") for each in replayed.rulings.values()
-    ]
-    ends = [number(ruling.pool_low), number(ruling.pool_high)]
-    at = to_rfc3339(replayed.reading.at, zone)[:19].replace("T", " ")
-    return [
-        at,
-        number(replayed.reading.available),
-        number(ruling.used),
-        *ends,
-        number(ruling.bounds.lag_tokens_high),
-        *limits,
-    ]
+def _limits(model: str, rows: list[Replayed], zone: tzinfo) -> Table:
+    table = _table(f"{model}: the limit by formula (* blocks)", list(rows[0].rulings))
+    for replayed in rows:
+        table.add_row(_at(replayed, zone), *(_limit(ruling) for ruling in replayed.rulings.values()))
+    return table
+
+
+def _limit(ruling: Ruling) -> str:
+    return number(ruling.limit) + ("*" if ruling.action in {"block", "kill"} else "")
+
+
+def _table(title: str, columns: list[str]) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
+    table.add_column("reading", no_wrap=True)
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _at(replayed: Replayed, zone: tzinfo) -> str:
+    return to_rfc3339(replayed.reading.at, zone)[:16].replace("T", " ")
 
 
 def number(value: int | None) -> str:

@@ -1,4 +1,7 @@
-"""What the owner of a partition has written to its changelog, and therefore has to write next. See `rows` for the rules it keeps."""
+"""What the owner of a partition has written to its changelog, and therefore has to write next.
+
+See `rows` for the rules it keeps.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,11 @@ class Book:
     def unfinished(self) -> bool:
         """There is something to write even if nothing changes."""
         return self.flush == 0 or bool(self._tombstones)
+
+    @property
+    def withdrawal(self) -> list[Entry]:
+        """What makes all rows of this owner worth nothing."""
+        return [(place_key(self.owner), None)]
 
     def write(self, rows: Mapping[str, Any], *, incarnation: int, position: int, record: str) -> Page:
         """The entries of the next flush."""

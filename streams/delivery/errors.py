@@ -7,13 +7,13 @@ class DeliveryError(Exception):
     """The process cannot go on; a fresh start may."""
 
 
-class MalformedRow(DeliveryError):
+class MalformedRowError(DeliveryError):
     """A changelog holds something this program has not written or no longer understands."""
 
 
-class LogChanged(DeliveryError):
+class LogChangedError(DeliveryError):
     """The log under a running worker was replaced, truncated or overtaken by retention."""
 
 
-class Stalled(DeliveryError):
+class StalledError(DeliveryError):
     """A partition does not move although there is work."""

@@ -7,16 +7,32 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from streams.delivery.book import Book, Page
+from streams.delivery.errors import LogChangedError
 from streams.delivery.resume import Resume, fingerprint
 from streams.delivery.rows import Place
 from streams.delivery.send import Sender
 from streams.delivery.step import Flush, Moment, Observer, Progress, Record, Step
 
 IDLE_SECONDS = 1.0  # a step is asked at least this often, so that it can act on time alone
-MAX_AHEAD = 100_000  # offsets handled since the last flush began; beyond them handling waits, which bounds what a step holds
+STOP_SECONDS = 1.0
+MAX_AHEAD = (
+    100_000  # offsets handled since the last flush began; beyond them handling waits, which bounds what a step holds
+)
 _NOTHING = Flush()
+
+
+class Term(NamedTuple):
+    """A membership of the group in one of its generations."""
+
+    member: str
+    generation: int
+
+    def follows(self, other: Term) -> bool:
+        """Whether nobody else can have held a partition in between: a member that was expelled gets another name."""
+        return self.member == other.member and self.generation == other.generation + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +41,25 @@ class Surroundings:
 
     sender: Sender
     observer: Observer
-    end_of: Callable[[str, int], tuple[int | None, bool]]  # topic, partition -> offset after its last record; whether that is fresh
+    end_of: Callable[
+        [str, int], tuple[int | None, bool]
+    ]  # topic, partition -> offset after its last record; whether that is fresh
     fail: Callable[[BaseException, str], None]
 
 
 class Lease:
-    """Batches are handled at once and flushed in the background: outputs, then rows, then the place. Only then is a position safe."""
+    """Batches are handled at once and flushed in the background: outputs, then rows, then the place.
+
+    Only then is a position safe.
+    """
 
     def __init__(self, step: Step, partition: int, changelog: str, book: Book, around: Surroundings) -> None:
         self.step = step
         self.partition = partition
         self.position = 0  # handled
         self.flushed = -1  # safe; below any offset until the first flush
-        self.generation = -1  # of the group, in which the partition is ours
-        self.changelog_end = 0  # offset of our last batch on the changelog
+        self.term = Term("", -1)  # in which the partition is ours
+        self.stored_at = -1  # offset on the changelog of the first row of the last flush
         self._changelog = changelog
         self._book = book
         self._around = around
@@ -48,7 +69,7 @@ class Lease:
         self._begun = 0  # position of the last flush begun
         self._began_at = self._placed_at = 0.0
         self._changed, self._pressed, self._room = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._ending = False
+        self._ending = self._stopped = False
         self._loop: asyncio.Task[None] | None = None
 
     def __str__(self) -> str:
@@ -74,10 +95,10 @@ class Lease:
         """Everything handled is safe and nothing is going on."""
         return self._loop is None and self.flushed == self.position
 
-    def resume(self, at: Resume, record: str, generation: int) -> None:
+    def resume(self, at: Resume, record: str, term: Term) -> None:
         """Where a new owner goes on, with the fingerprint of the record before."""
         self.position = self._begun = at.position
-        self.generation = generation
+        self.term = term
         self._incarnation = at.incarnation
         self._record = "" if at.replaced or at.lost else record
 
@@ -99,7 +120,7 @@ class Lease:
         self._around.observer.handled(self.step.name, self.partition, len(records), time.perf_counter() - began)
 
     def advance(self, position: int) -> None:
-        """There is no record before `position` that was not handled: the offsets in between are not records, or compacted away."""
+        """All records before `position` were handled: the offsets in between have none, or none any more."""
         self.position = max(self.position, position)
 
     async def room(self) -> None:
@@ -117,9 +138,12 @@ class Lease:
             await self._loop
             self._loop = None
 
-    def stop(self) -> None:
-        """No more flushes, not even of what was handled."""
+    async def stop(self) -> None:
+        """No more flushes, not even of what was handled. One under way may still find out that it must withdraw."""
         if self._loop is not None:
+            self._ending = self._stopped = True
+            self._press()
+            await asyncio.wait([self._loop], timeout=STOP_SECONDS)
             self._loop.cancel()
             self._loop = None
 
@@ -132,7 +156,8 @@ class Lease:
             while not self._ending:
                 await self._flush()
                 await self._due()
-            await self._flush()
+            if not self._stopped:
+                await self._flush()
         except Exception as error:  # noqa: BLE001 - whatever it is, the state in memory is no longer what is stored
             self._around.fail(error, f"flushing {self}")
         finally:
@@ -155,8 +180,7 @@ class Lease:
         if flush.outputs:
             await self._around.sender.send(flush.outputs)
         if page is not None:
-            self.changelog_end = await self._around.sender.append(self._changelog, self.partition, page.entries)
-            self._book.close()
+            await self._store(page)
             self.flushed, self._placed_at = position, began
         if page is not None or flush.outputs:
             taken = time.monotonic() - began
@@ -168,6 +192,17 @@ class Lease:
         if not (flush.rows or moved or self._book.unfinished):
             return None
         return self._book.write(flush.rows, incarnation=self._incarnation, position=position, record=self._record)
+
+    async def _store(self, page: Page) -> None:
+        sender, before = self._around.sender, self.stored_at
+        self.stored_at = await sender.append(self._changelog, self.partition, page.entries)
+        if self.stored_at <= before:
+            # Another broker, or one that has lost what it had acknowledged: a place must not outlive its rows.
+            await sender.append(self._changelog, self.partition, self._book.withdrawal)
+            where = f"{self._changelog}/{self.partition}"
+            msg = f"{where} has gone back from offset {before} to {self.stored_at}: rows are lost"
+            raise LogChangedError(msg)
+        self._book.close()
 
     def _moment(self) -> Moment:
         end, fresh = self._around.end_of(self.step.topic, self.partition)

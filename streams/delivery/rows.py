@@ -1,10 +1,12 @@
 """The format of rows on a step's changelog, and how they are read after any crash.
 
-Rule 1: a flush is whole or absent. A row is written as `<name>@<owner><slot>` = `[flush, value]`, alternating between two slots, so that
-        a broken-off flush never overwrites the version before it. The owner's place row, `@<owner>`, comes last and makes the flush valid.
-Rule 2: an owner's rows stand alone. A new owner writes every row anew under its own tag before anything of the former owner is removed,
-        so nothing a former owner still writes ("zombie") can mix with them.
-Rule 3: the newest owner with a place row wins. Tags grow: the time of the assignment, but above every tag seen, then a random tail.
+Rule 1: a flush is whole or absent. A row is written as `<name>@<owner><slot>` = `[flush, value]`, alternating between
+        two slots, so that a broken-off flush never overwrites the version before it. The owner's place row,
+        `@<owner>`, comes last and makes the flush valid.
+Rule 2: an owner's rows stand alone. A new owner writes every row anew under its own tag before anything of the former
+        owner is removed, so nothing a former owner still writes ("zombie") can mix with them.
+Rule 3: the newest owner with a place row wins. Tags grow: the time of the assignment, but above every tag seen, then
+        a random tail.
 
 Hence what is recovered is the state after exactly the first `position` records: no row is ahead of it, none behind.
 """
@@ -18,10 +20,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rules.moment import Millis
-from streams.delivery.errors import MalformedRow
+from streams.delivery.errors import MalformedRowError
 
 SCHEMA = 1
-"""Of the format above. Raise it with every change a former program would misread; a newer one is refused, never guessed at."""
+"""Of the format above.
+
+Raise it with every change a former program would misread; a newer one is refused, never guessed at.
+"""
 
 _KEY = re.compile(rb"(?P<name>.*)@(?P<owner>[0-9a-f]{16})(?P<slot>[01]?)", re.DOTALL)
 _EPOCH_DIGITS = 12  # milliseconds in hexadecimal: enough until the year 10889
@@ -41,7 +46,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recovered(NamedTuple):
-    """The state found on a changelog. `place` is None when no flush was ever finished; `keys` is everything that lies there."""
+    """The state found on a changelog.
+
+    `place` is None when no flush was ever finished; `keys` is everything that lies there.
+    """
 
     owner: str
     place: Place | None
@@ -56,6 +64,10 @@ def new_owner(now: Millis, tail: int, newest: str = "") -> str:
 
 
 def row_key(name: str, owner: str, slot: int) -> bytes:
+    """Where a version of a row lies. Raises ValueError on an empty name, which is the place's."""
+    if not name:
+        msg = "a row needs a name"
+        raise ValueError(msg)
     return f"{name}@{owner}{slot}".encode()
 
 
@@ -69,7 +81,7 @@ def encode_row(flush: int, value: Any) -> bytes:
 
 
 def recover(rows: Mapping[bytes, bytes]) -> Recovered:
-    """The newest whole state among rows of any number of owners. Raises MalformedRow."""
+    """The newest whole state among rows of any number of owners. Raises MalformedRowError."""
     places, slots = _by_owner(rows)
     newest = max((*places, *slots), default="")
     if not places:
@@ -92,7 +104,7 @@ def _by_owner(rows: Mapping[bytes, bytes]) -> tuple[dict[str, bytes], dict[str, 
         match = _KEY.fullmatch(key)
         if match is None or bool(match["name"]) != bool(match["slot"]):
             msg = f"not a key of ours: {key[:80]!r}"
-            raise MalformedRow(msg)
+            raise MalformedRowError(msg)
         owner = match["owner"].decode()
         if match["slot"]:
             slots.setdefault(owner, {}).setdefault(_text(match["name"]), []).append(key)
@@ -117,19 +129,19 @@ def _decode_row(raw: bytes, name: str) -> tuple[int, msgspec.Raw | None]:
         return msgspec.json.decode(flush, type=int), value[0] if value else None
     except (msgspec.DecodeError, ValueError) as error:
         msg = f"row {name!r} is no [flush, value]: {raw[:80]!r}"
-        raise MalformedRow(msg) from error
+        raise MalformedRowError(msg) from error
 
 
 def _decode_place(raw: bytes) -> Place:
     try:
         schema = msgspec.json.decode(raw, type=dict[str, Any]).get("schema")
         if schema != SCHEMA:
-            msg = f"rows have schema {schema}, this program knows {SCHEMA}: run the version that wrote them, or migrate them"
-            raise MalformedRow(msg)
+            msg = f"rows have schema {schema}, this program knows {SCHEMA}: run the version that wrote them, or migrate"
+            raise MalformedRowError(msg)
         return msgspec.json.decode(raw, type=Place)
     except msgspec.DecodeError as error:
         msg = f"the position row cannot be read ({error}): {raw[:80]!r}"
-        raise MalformedRow(msg) from error
+        raise MalformedRowError(msg) from error
 
 
 def _text(raw: bytes) -> str:
@@ -137,4 +149,4 @@ def _text(raw: bytes) -> str:
         return raw.decode()
     except UnicodeDecodeError as error:
         msg = f"not a key of ours: {raw[:80]!r}"
-        raise MalformedRow(msg) from error
+        raise MalformedRowError(msg) from error

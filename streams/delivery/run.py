@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 def run(app: DeliveryApp, *beside: AbstractAsyncContextManager[object]) -> int:
-    """Run until SIGTERM or SIGINT (0: everything handled is flushed and committed) or until anything goes wrong (1, the reason logged).
+    """Run until SIGTERM or SIGINT (0: all that was handled is flushed and committed) or until anything goes wrong (1).
 
     `beside`: entered before the app starts and left after it has stopped, in the same event loop.
     """
@@ -34,9 +34,16 @@ def run(app: DeliveryApp, *beside: AbstractAsyncContextManager[object]) -> int:
 
 def configure_logging(level: int = logging.INFO) -> None:
     """Our lines to stderr; of the libraries only what is wrong."""
-    logging.basicConfig(level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True)
+    logging.basicConfig(
+        level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True
+    )
+    _quieten(max(level, logging.WARNING))
+    logging.getLogger("mode.timers").setLevel(logging.ERROR)  # a timer that waits out a rebalance is no news
+
+
+def _quieten(level: int) -> None:
     for library in ("faust", "mode", "aiokafka", "asyncio"):
-        logging.getLogger(library).setLevel(max(level, logging.WARNING))
+        logging.getLogger(library).setLevel(level)
 
 
 async def _run(app: DeliveryApp, beside: Sequence[AbstractAsyncContextManager[object]]) -> int:
@@ -44,12 +51,14 @@ async def _run(app: DeliveryApp, beside: Sequence[AbstractAsyncContextManager[ob
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     async with AsyncExitStack() as stack:
-        for other in beside:
-            await stack.enter_async_context(other)
         try:
+            for other in beside:
+                await stack.enter_async_context(other)
             await _serve(app, stopping)
         except Exception as error:  # noqa: BLE001 - the process ends, the reason is logged
             app.delivery.fail(error, "starting")
+        if app.delivery.failure:
+            _quieten(logging.CRITICAL)  # the reason is logged; what breaks while all is torn down is none
         deadline = _exit_after(CRASH_SECONDS if app.delivery.failure else STOP_SECONDS)
         await _stop(app)
     deadline.cancel()
@@ -60,7 +69,7 @@ async def _serve(app: DeliveryApp, stopping: asyncio.Event) -> None:
     """Return when it is time to stop."""
     delivery = app.delivery
     names = [table.changelog_topic_name for table in delivery.tables.values()]
-    await ensure_changelogs(delivery.kafka, names, app.conf.topic_partitions)
+    await ensure_changelogs(delivery.kafka, names, app.conf.topic_partitions, delivery.steps)
     await delivery.sender.start()
     delivery.waiting_since = time.monotonic()
     running = [_failing(delivery, app.start(), "starting"), _failing(delivery, watch(delivery), "watching")]
@@ -92,7 +101,7 @@ async def _stop(app: DeliveryApp) -> None:
             app.consumer.stop_flow()
             await delivery.put_down()
             await app.consumer.commit()
-        delivery.release()
+        await delivery.release()
         await app.stop()
         await delivery.sender.stop()
     except Exception as error:  # noqa: BLE001 - the process ends, the reason is logged

@@ -11,8 +11,10 @@ from aiokafka import AIOKafkaProducer
 
 from streams.delivery.book import Entry
 from streams.delivery.step import Output
+from streams.kafka import connection
 
-# A batch built here spares a future per record but travels alone; from about this many records on it is the cheaper way.
+# A batch built here spares a future per record but travels alone; from about this many records on it is the cheaper
+# way.
 _BATCH_FROM = 32
 _BATCH_BYTES = 256 * 1024
 
@@ -26,7 +28,7 @@ class Sender:
 
     async def start(self) -> None:
         self._started = AIOKafkaProducer(
-            bootstrap_servers=self._kafka, acks="all", linger_ms=0, max_batch_size=_BATCH_BYTES
+            **connection(self._kafka), acks="all", linger_ms=0, max_batch_size=_BATCH_BYTES
         )
         await self._started.start()
 
@@ -58,12 +60,12 @@ class Sender:
     async def append(self, topic: str, partition: int, entries: Sequence[Entry]) -> int:
         """Append records to one partition in order; the batch with the last one goes only when all before it are safe.
 
-        Answers the offset at which that last batch begins.
+        Answers the offset of the first.
         """
-        *first, last = self._batches(entries)
-        await asyncio.gather(*[await self._put(batch, topic, partition) for batch in first])
-        metadata = await (await self._put(last, topic, partition))
-        return int(metadata.offset)
+        *before, last = self._batches(entries)
+        safe = await asyncio.gather(*[await self._put(batch, topic, partition) for batch in before])
+        safe.append(await (await self._put(last, topic, partition)))
+        return int(safe[0].offset)
 
     async def _put(self, batch: Any, topic: str, partition: int) -> asyncio.Future[Any]:
         future: asyncio.Future[Any] = await self._producer.send_batch(batch, topic, partition=partition)

@@ -1,7 +1,7 @@
 """Faust's Kafka transport with another delivery: whole partition batches go straight to the steps.
 
-Faust keeps the group, the assignment, the recovery of tables and the rhythm of commits. This module leans on names that Faust and
-aiokafka do not promise; tests/streams/delivery/test_private_names.py fails when one of them changes.
+Faust keeps the group, the assignment, the recovery of tables and the rhythm of commits. This module leans on names
+that Faust and aiokafka do not promise; tests/streams/delivery/test_private_names.py fails when one of them changes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from typing import Any, ClassVar, cast
 
 import aiokafka
 from aiokafka import TopicPartition
-from aiokafka.errors import IllegalStateError
+from aiokafka.errors import ConsumerStoppedError, IllegalStateError
+from faust.tables.manager import TableManager
+from faust.tables.recovery import Recovery
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from faust.types.transports import ConsumerT
 
 from streams.delivery.delivery import Delivery
-from streams.delivery.errors import LogChanged
-from streams.delivery.lease import Lease
+from streams.delivery.errors import DeliveryError, LogChangedError
+from streams.delivery.lease import Lease, Term
 from streams.delivery.log import ends
 from streams.delivery.step import Record
 
@@ -45,7 +47,8 @@ class BatchThread(driver.AIOKafkaConsumerThread):
 
     @property
     def delivery(self) -> Delivery:
-        return cast(Any, self.app).delivery
+        delivery: Delivery = cast("Any", self.app).delivery
+        return delivery
 
     def _create_worker_consumer(self, transport: Any) -> aiokafka.AIOKafkaConsumer:
         consumer = super()._create_worker_consumer(transport)
@@ -69,6 +72,11 @@ class BatchThread(driver.AIOKafkaConsumerThread):
         for tp, position in positions.items():
             consumer.seek(TopicPartition(*tp), position)
         self.seeks = seeks
+
+    @property
+    def member(self) -> str:
+        """Our name in the group, as the broker has given it."""
+        return str(self._ensure_consumer()._coordinator.member_id)
 
     def end_of(self, tp: TP) -> tuple[int | None, bool]:
         state = self._states().get(tp)
@@ -104,6 +112,10 @@ class BatchConsumer(driver.Consumer):
         self._seeks += 1  # first: what was fetched before the thread has sought is stale from now on
         await self._thread.call_thread(self._thread.start_at, positions, self._seeks)
 
+    @property
+    def _recovery(self) -> Recovery:
+        return cast(TableManager, self.app.tables).recovery
+
     # Rebalances
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
@@ -117,12 +129,20 @@ class BatchConsumer(driver.Consumer):
         await super().on_partitions_revoked(revoked)
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
-        self.delivery.expect(assigned, generation_id, self.app.tables.recovery.active_offsets)
+        try:
+            term = Term(self._thread.member, generation_id)
+            self.delivery.expect(assigned, term, self._recovery.active_offsets)
+        except Exception as error:  # noqa: BLE001 - aiokafka would log it and go on
+            self.delivery.fail(error)
+            return
+        self._recovery.signal_recovery_end.clear()  # set by us, and of the recovery before
         await super().on_partitions_assigned(assigned, generation_id)
 
     async def perform_seek(self) -> None:
-        """Called by Faust when all tables are restored, to seek to the committed positions; ours stand in the tables."""
+        """Faust calls this with all tables restored, to seek to what was committed. Our positions are in the tables."""
         try:
+            if self._recovery.need_recovery():
+                raise DeliveryError(f"tables are said to be restored, but are not: {self._recovery.active_remaining()}")
             done = await self.delivery.take_up()
         except IllegalStateError:  # the assignment has changed: Faust knows that this means another rebalance
             raise
@@ -134,7 +154,7 @@ class BatchConsumer(driver.Consumer):
 
     # Commits
 
-    def _filter_tps_with_pending_acks(self, topics: Any = None) -> Any:
+    def _filter_tps_with_pending_acks(self, topics: Any = None) -> Any:  # noqa: ARG002 - Faust's signature
         return iter(self.delivery.committable())
 
     def _filter_committable_offsets(self, tps: Iterable[TP]) -> dict[TP, int]:
@@ -149,8 +169,8 @@ class BatchConsumer(driver.Consumer):
                 records, _ = await self._wait_next_records(1.0)
                 if isinstance(records, Fetched):
                     await self._deliver(records)
-        except self.consumer_stopped_errors:
-            if not self.app.should_stop:
+        except (asyncio.CancelledError, ConsumerStoppedError):
+            if not (self.app.should_stop or self.delivery.failure):
                 raise
         except Exception as error:  # noqa: BLE001 - see `fail`
             self.delivery.fail(error, "delivering")
@@ -180,7 +200,8 @@ class BatchConsumer(driver.Consumer):
             try:
                 lease.handle(records[start : start + CHUNK] if len(records) > CHUNK else records)
             except Exception as error:  # noqa: BLE001 - see `fail`
-                return self.delivery.fail(error, f"handling {lease}")
+                self.delivery.fail(error, f"handling {lease}")
+                return
             await asyncio.sleep(0)
 
     async def _explain_gap(self, lease: Lease, offset: int) -> None:
@@ -188,11 +209,11 @@ class BatchConsumer(driver.Consumer):
         tp = TP(lease.step.topic, lease.partition)
         if offset < lease.position:
             msg = f"the log of {tp.topic}/{tp.partition} was replaced: offset {offset} came after {lease.position - 1}"
-            raise LogChanged(msg)
+            raise LogChangedError(msg)
         begin = (await self.earliest_offsets(TopicPartition(*tp)))[tp]
         if begin > lease.position:
-            msg = f"records of {tp.topic}/{tp.partition} from offset {lease.position} to {begin} were deleted before they were read"
-            raise LogChanged(msg)
+            msg = f"{tp.topic}/{tp.partition}: records from offset {lease.position} to {begin} were deleted unread"
+            raise LogChangedError(msg)
 
     def _note_positions(self, fetched: Fetched) -> None:
         """Positions say more than the last record's offset: behind it there may be offsets without a record."""
@@ -200,7 +221,7 @@ class BatchConsumer(driver.Consumer):
             for tp, lease in self.delivery.leases.items():
                 if lease.started and (position := fetched.positions.get(tp)) is not None:
                     lease.advance(position)
-        recovery = self.app.tables.recovery
+        recovery = self._recovery
         if recovery.in_recovery:
             for tp in recovery.active_tps:
                 if (position := fetched.positions.get(tp)) is not None:

@@ -1,6 +1,7 @@
-"""Notices when nothing moves although there is work: consumers have been seen to fall silent after days, without an error.
+"""Notices when nothing moves although there is work: consumers have been seen to fall silent after days, without error.
 
-The end of the logs is asked for apart from the consumer that is watched. While the broker does not answer nothing is held against anyone.
+The end of the logs is asked for apart from the consumer that is watched. While the broker does not answer, nothing is
+held against anyone.
 """
 
 from __future__ import annotations
@@ -8,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
-from typing import Generic, Hashable, TypeVar
+from collections.abc import Hashable, Mapping
+from typing import Generic, TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.delivery.delivery import Delivery
-from streams.delivery.errors import Stalled
+from streams.delivery.errors import StalledError
+from streams.kafka import connection
 
 STALL_SECONDS = 30.0  # a position with work ahead of it moves at least once in this time
 WAIT_SECONDS = 90.0  # for the group, for a table's next rows, for a step to take its partitions over
@@ -45,28 +47,33 @@ class Watch(Generic[K]):
 async def watch(delivery: Delivery) -> None:
     """Run until something stalls, then end the process."""
     stalls: Watch[str] = Watch(STALL_SECONDS)
-    consumer = AIOKafkaConsumer(bootstrap_servers=delivery.kafka, group_id=None)
+    consumer = AIOKafkaConsumer(**connection(delivery.kafka), group_id=None)
     await consumer.start()
     try:
         while True:
             await asyncio.sleep(LOOK_EVERY)
             waiting = delivery.waiting_since
             if waiting is not None and time.monotonic() - waiting > WAIT_SECONDS:
-                msg = f"no partition was handled for {WAIT_SECONDS:.0f} s: the group does not come together, or a table is not restored"
-                raise Stalled(msg)
+                msg = f"no partition for {WAIT_SECONDS:.0f} s: the group does not settle, or a table is not restored"
+                raise StalledError(msg)
             places = await _places(delivery, consumer)
             for name in stalls.look(time.monotonic(), places):
                 position, end = places[name]
-                msg = f"{name} has stood at offset {position} for {STALL_SECONDS:.0f} s although the log goes on to {end}"
-                raise Stalled(msg)
-    except Stalled as stalled:
+                msg = (
+                    f"{name} has stood at offset {position} for {STALL_SECONDS:.0f} s although the log goes on to {end}"
+                )
+                raise StalledError(msg)
+    except StalledError as stalled:
         delivery.fail(stalled)
     finally:
         await consumer.stop()
 
 
 async def _places(delivery: Delivery, consumer: AIOKafkaConsumer) -> dict[str, tuple[int, int]]:
-    """Flushed position and log end by partition; empty when the broker does not say."""
+    """Flushed position and log end by partition; empty when the broker does not say.
+
+    tansu's answer points into the last batch; what is behind a whole batch is behind that too.
+    """
     leases = {TopicPartition(*tp): lease for tp, lease in delivery.leases.items() if lease.started}
     if not leases:
         return {}

@@ -71,10 +71,14 @@ class Deployment:
 
     async def records(self, topic: str) -> list[Any]:
         """Everything on a topic."""
-        consumer = AIOKafkaConsumer(bootstrap_servers=self.stack.kafka, auto_offset_reset="earliest", fetch_max_wait_ms=20)
+        consumer = AIOKafkaConsumer(
+            bootstrap_servers=self.stack.kafka, auto_offset_reset="earliest", fetch_max_wait_ms=20
+        )
         await consumer.start()
         try:
-            partitions = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())]
+            partitions = [
+                TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())
+            ]
             consumer.assign(partitions)
             await consumer.seek_to_beginning()
             found: list[Any] = []

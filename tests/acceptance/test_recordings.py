@@ -14,7 +14,7 @@ from rules.calendar import Calendar
 from rules.replay import Replay
 from streams.decision import to_decision
 from streams.policy_file import default_rulebook, load_policy
-from streams.recording import read_recordings
+from streams.recording import Recording
 from tests.acceptance.conftest import MODEL, RECORDINGS, Deployment
 
 pytestmark = [pytest.mark.embedded, pytest.mark.timeout(120)]
@@ -32,7 +32,7 @@ def replayed() -> list[Decision]:
     """What `replay` says of the same files."""
     policy, zone = load_policy(None), Calendar().zone
     replay = Replay(policy, default_rulebook(policy), ["interval"])
-    found = replay.run(read_recordings(RECORDINGS, zone).records)
+    found = replay.run(Recording(RECORDINGS, zone).records)
     return [to_decision(each.rulings["interval"], (0, 0), zone) for each in found]
 
 
@@ -70,7 +70,7 @@ async def test_a_second_copy_of_the_recordings_changes_nothing(deploy: Deploy, t
         copies = [Path(shutil.copy(path, tmp_path / f"copy-{path.name}")) for path in RECORDINGS]
         await deployment.ship(*copies)
         await deployment.produce(deployment.topics.usage, _marker(), key=b"marker")
-        await deployment.ship(_recording(tmp_path, "2026-08-13T11:23:00+08:00"))
+        await deployment.ship(_recording(tmp_path, "2026-08-13T11:23:30+08:00"))
         last = await deployment.decided(lambda decision: decision.decided_at > LAST)
         assert last.counted == (before or 0) + 1
 

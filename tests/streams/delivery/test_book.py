@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from streams.delivery.book import Book, Entry
 from streams.delivery.rows import Recovered, new_owner, recover
 
@@ -51,7 +52,11 @@ class Owner:
     def flush(self) -> None:
         if not self.writing:
             now = state_after(self.position)
-            changed = {name: now.get(name) for name in now.keys() | self.stored.keys() if now.get(name) != self.stored.get(name)}
+            changed = {
+                name: now.get(name)
+                for name in now.keys() | self.stored.keys()
+                if now.get(name) != self.stored.get(name)
+            }
             self.stored = now
             self.writing = list(self.book.write(changed, incarnation=0, position=self.position, record="").entries)
             self.goal = self.position
@@ -80,7 +85,7 @@ ACTIONS = st.lists(
 @given(ACTIONS)
 @settings(max_examples=300, deadline=None)
 def test_state_and_position_belong_together(actions: list[Action]) -> None:
-    """Owners come, die at any entry, and go on as zombies; what is read is always whole, and nothing that was safe is lost."""
+    """Owners come, die at any entry, and go on as zombies; what is read is whole, and nothing that was safe is lost."""
     log: list[Entry] = []
     epochs = itertools.count(1_000)
     owners = [Owner(log, next(epochs))]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from streams.delivery.errors import MalformedRow
+
+from streams.delivery.errors import MalformedRowError
 from streams.delivery.rows import Place, encode_row, new_owner, place_key, recover, row_key
 
 A = new_owner(1_000, 7)
@@ -31,7 +32,7 @@ def test_rows_without_a_place_do_not_count() -> None:
 
 
 def test_a_broken_off_flush_is_invisible() -> None:
-    """Of two versions the one that belongs to a finished flush is taken, a row that was new in the broken flush is not."""
+    """Of two versions the one of a finished flush is taken; a row that was new in the broken flush is not there."""
     rows = {
         row_key("k", A, 0): encode_row(1, "old"),
         row_key("k", A, 1): encode_row(2, "ahead"),
@@ -43,7 +44,11 @@ def test_a_broken_off_flush_is_invisible() -> None:
 
 def test_the_newer_of_two_finished_versions_is_taken() -> None:
     """Slots alternate; the higher flush wins whatever its slot."""
-    rows = {row_key("k", A, 0): encode_row(3, "new"), row_key("k", A, 1): encode_row(2, "old"), place_key(A): place(4, 10)}
+    rows = {
+        row_key("k", A, 0): encode_row(3, "new"),
+        row_key("k", A, 1): encode_row(2, "old"),
+        place_key(A): place(4, 10),
+    }
     assert values(rows) == {"k": "new"}
 
 
@@ -72,7 +77,11 @@ def test_a_former_owner_never_wins() -> None:
 
 def test_an_owner_that_has_not_finished_a_flush_is_passed_over() -> None:
     """Until the new owner's copy is whole the former owner's state is the state; the next tag is above both."""
-    rows = {row_key("k", B, 0): encode_row(1, "half"), row_key("k", A, 0): encode_row(1, "whole"), place_key(A): place(1, 10)}
+    rows = {
+        row_key("k", B, 0): encode_row(1, "half"),
+        row_key("k", A, 0): encode_row(1, "whole"),
+        place_key(A): place(1, 10),
+    }
     assert values(rows) == {"k": "whole"}
     assert recover(rows).owner == B
 
@@ -88,6 +97,12 @@ def test_tags_grow_even_if_clocks_go_back() -> None:
 def test_any_text_can_be_the_name_of_a_row(name: str) -> None:
     """Names may contain the separator."""
     assert values({row_key(name, A, 0): encode_row(1, 1), place_key(A): place(1, 1)}) == {name: 1}
+
+
+def test_a_row_needs_a_name() -> None:
+    """Without one its key could not be read back."""
+    with pytest.raises(ValueError, match="a row needs a name"):
+        row_key("", A, 0)
 
 
 @pytest.mark.parametrize("value", [0, "", [], {}, False, 1.5, {"a": [1, None]}], ids=repr)
@@ -109,12 +124,20 @@ def test_falsy_values_are_values(value: object) -> None:
         pytest.param({place_key(A): b'{"schema":1}'}, "position row cannot be read", id="a place without its fields"),
         pytest.param({place_key(A): b'{"flush":1,"incarnation":0,"position":1}'}, "schema None", id="no schema"),
         pytest.param({place_key(A): b'{"schema":2,"what":0}'}, "schema 2, this program knows 1", id="a newer schema"),
-        pytest.param({place_key(A): place(1, 1), row_key("k", A, 0): b"5"}, r"row 'k' is no \[flush, value\]", id="a bare value"),
-        pytest.param({place_key(A): place(1, 1), row_key("k", A, 0): b"[]"}, r"row 'k' is no \[flush, value\]", id="no flush"),
-        pytest.param({place_key(A): place(1, 1), row_key("k", A, 0): b'["x",1]'}, r"row 'k' is no", id="a flush that is no number"),
+        pytest.param(
+            {place_key(A): place(1, 1), row_key("k", A, 0): b"5"}, r"row 'k' is no \[flush, value\]", id="a bare value"
+        ),
+        pytest.param(
+            {place_key(A): place(1, 1), row_key("k", A, 0): b"[]"}, r"row 'k' is no \[flush, value\]", id="no flush"
+        ),
+        pytest.param(
+            {place_key(A): place(1, 1), row_key("k", A, 0): b'["x",1]'},
+            r"row 'k' is no",
+            id="a flush that is no number",
+        ),
     ],
 )
 def test_malformed_rows_are_refused(rows: dict[bytes, bytes], says: str) -> None:
     """What we have not written is named, never skipped: a skipped row would be a wrong total."""
-    with pytest.raises(MalformedRow, match=says):
+    with pytest.raises(MalformedRowError, match=says):
         recover(rows)

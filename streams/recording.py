@@ -1,0 +1,32 @@
+"""Recordings as records in order of time, with the clock between them: what `replay` judges and `ship` sends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import tzinfo
+from pathlib import Path
+
+from rules.intake.reader import Intake
+from rules.records import Clock, Record, Rejected
+from streams.ship.entries import Progress, entries
+from streams.ship.event_clock import merged
+
+
+class Recording:
+    """Several files as one recording. What cannot be read is counted while `records` is consumed."""
+
+    def __init__(self, files: Sequence[Path], zone: tzinfo, progress: Progress | None = None) -> None:
+        self.rejected = 0
+        self._files = files
+        self._intake = Intake(zone)
+        self._progress = progress or (lambda _source, _position: None)
+
+    @property
+    def records(self) -> Iterator[Record]:
+        """The records. Raises UnreadableSource."""
+        for entry in merged([entries(file, self._intake, None, self._progress) for file in self._files]):
+            found = entry if isinstance(entry, Clock) else entry.found
+            if isinstance(found, Rejected):
+                self.rejected += 1
+            elif found is not None:
+                yield found

@@ -1,0 +1,100 @@
+"""Where lines come from: files, packed files, standard input; and in which form each of them is written."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import os
+import re
+import threading
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from rules.intake.log_line import is_marked
+
+CHUNK = 256 * 1024
+STDIN = Path("-")
+
+_RECORD_SUFFIXES = {".jsonl", ".ndjson", ".json"}
+_DATED = re.compile(rb"\W{0,3}\d{4}-\d\d-\d\d[ T]\d\d:\d\d")
+
+
+class UnreadableSource(Exception):  # noqa: N818  the operator's, not ours
+    """A file that is not there, may not be read, or is damaged."""
+
+
+class Form(StrEnum):
+    """What an unreadable line is: in records a dead letter, in a log a line of another program."""
+
+    RECORDS = "jsonl"
+    LOG = "log"
+
+
+class Chunk(NamedTuple):
+    """Bytes of a source, and how far into the file (as it lies on the disk) they reach."""
+
+    data: bytes
+    position: int
+
+
+def form_of(path: Path, head: bytes) -> Form:
+    """The form by the file's name, else by its first line."""
+    suffixes = set(path.suffixes)
+    if suffixes & _RECORD_SUFFIXES:
+        return Form.RECORDS
+    if ".log" in suffixes:
+        return Form.LOG
+    first = head.lstrip().partition(b"\n")[0]
+    return Form.LOG if _DATED.match(first) or is_marked(first.decode("utf-8", "replace")) else Form.RECORDS
+
+
+def origin_of(path: Path) -> str:
+    """The name under which lines of a source are known: absolute, and always text."""
+    return "stdin" if path == STDIN else os.fsencode(path.absolute()).decode("utf-8", "backslashreplace")
+
+
+def file_chunks(path: Path) -> Iterator[Chunk]:
+    """A file from its beginning to its end, unpacked. Raises UnreadableSource."""
+    try:
+        with path.open("rb") as file:
+            content = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+            while data := content.read(CHUNK):
+                yield Chunk(data, file.tell())
+    except (OSError, EOFError, zlib.error) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else f"damaged: {error}"
+        raise UnreadableSource(f"{path}: {reason}") from error
+
+
+def stdin_chunks() -> Iterator[Chunk]:
+    """Standard input to its end; each read waits."""
+    position = 0
+    while data := os.read(0, CHUNK):
+        position += len(data)
+        yield Chunk(data, position)
+
+
+def all_chunks(path: Path) -> Iterator[Chunk]:
+    """A file or standard input, each read waiting."""
+    return stdin_chunks() if path == STDIN else file_chunks(path)
+
+
+async def chunks(path: Path) -> AsyncIterator[Chunk]:
+    """The same, where a pipe that is silent keeps nobody waiting."""
+    if path != STDIN:
+        for chunk in file_chunks(path):
+            yield chunk
+        return
+    queue: asyncio.Queue[Chunk | None] = asyncio.Queue(maxsize=4)
+    threading.Thread(target=_pump, args=(queue, asyncio.get_running_loop()), daemon=True).start()
+    while (found := await queue.get()) is not None:
+        yield found
+
+
+def _pump(queue: asyncio.Queue[Chunk | None], loop: asyncio.AbstractEventLoop) -> None:
+    """In a thread of its own that ends with the process: a read of a silent pipe cannot be called off."""
+    for chunk in stdin_chunks():
+        asyncio.run_coroutine_threadsafe(queue.put(chunk), loop).result()
+    asyncio.run_coroutine_threadsafe(queue.put(None), loop).result()

@@ -1,0 +1,221 @@
+"""The judge's step: whatever dies, the same rulings and each alert once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pytest
+from blastdoor_gateway.contract import Decision
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rules.alerts import Alert
+from rules.facts import Fact, Heard, Partial, Sums, Watermark
+from rules.moment import HOUR, MINUTE
+from rules.policy import Policy
+from rules.records import Reading
+from streams.judge import JudgeStep
+from streams.metrics import Metrics
+from streams.policy_file import default_rulebook, load_policy
+from streams.topics import Topics
+from tests.streams.partition import Partition
+
+START = 1_786_593_600_000 - HOUR
+TOPICS = Topics("t")
+POLICY: Policy = load_policy(None)
+RULEBOOK = default_rulebook(POLICY)
+USAGE_PARTITIONS = 2
+
+
+@dataclass
+class Desk:
+    """A publisher that only remembers."""
+
+    offered: list[Decision] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
+
+    def offer(self, decision: Decision, _legacy: object = None) -> None:
+        self.offered.append(decision)
+
+    def forget(self, scope: str) -> None:
+        self.forgotten.append(scope)
+
+
+class Bed:
+    """A judge's partition on a wall clock that the test moves, or on event time."""
+
+    def __init__(self, *, event_clock: bool) -> None:
+        self.desk = Desk()
+        self.now = START
+        self.event_clock = event_clock
+        self.partition = Partition(self.make)
+
+    def make(self) -> JudgeStep:
+        desk: Any = self.desk
+        step = JudgeStep(
+            TOPICS,
+            USAGE_PARTITIONS,
+            POLICY,
+            RULEBOOK,
+            desk,
+            Metrics(),
+            event_clock=self.event_clock,
+            clock=lambda: self.now,
+        )
+        self.step = step
+        return step
+
+    def add(self, *facts: Fact) -> None:
+        for fact in facts:
+            self.partition.append(msgspec.json.encode(fact), self.now)
+
+    def alerts(self) -> list[Alert]:
+        sent = [output for output in self.partition.sent if output.topic == TOPICS.alerts]
+        return [msgspec.json.decode(output.value or b"", type=Alert) for output in sent]
+
+    def finish(self) -> Decision:
+        self.partition.handle(len(self.partition.log))
+        self.partition.flush(self.now)
+        return self.desk.offered[-1]
+
+
+def minute_of_story(number: int, used: tuple[int, int]) -> list[Fact]:
+    """What two usage partitions and one balance poller tell in one minute."""
+    at = START + number * MINUTE
+    told: list[Fact] = []
+    for partition, tokens in enumerate(used):
+        told.append(Partial("model:m", partition, "2026-08-13", 0, number, Sums(tokens=tokens)))
+        told.append(Watermark("usage", partition, 0, number, at, START))
+        told.extend(Watermark(source, partition, 0, number, at, at) for source in ("balances", "controls"))
+    told.insert(0, Heard("model:m", Reading(id=f"r{number}", at=at, model="m", available=1_000_000), f"b/0/{number}"))
+    return told
+
+
+def story(length: int) -> list[Fact]:
+    """An hour of nothing, then usage that runs beyond the limit of about 990,000 tokens."""
+    quiet = [fact for number in range(0, 61, 20) for fact in minute_of_story(number, (0, 0))]
+    busy = [
+        fact for number in range(61, 61 + length) for fact in minute_of_story(number, (50_000 * (number - 60),) * 2)
+    ]
+    return quiet + busy
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("handle"), st.integers(1, 30)),
+        st.tuples(st.just("flush"), st.booleans()),
+        st.tuples(st.just("crash"), st.just(0)),
+    ),
+    max_size=20,
+)
+
+
+def run(steps: list[tuple[str, int]], *, event_clock: bool) -> Bed:
+    bed = Bed(event_clock=event_clock)
+    bed.add(*story(15))
+    bed.now = START + 75 * MINUTE
+    for step, argument in steps:
+        if step == "handle":
+            bed.partition.handle(argument)
+        elif step == "flush":
+            bed.partition.flush(bed.now, dies_after_outputs=bool(argument))
+        else:
+            bed.partition.start()
+    bed.finish()
+    return bed
+
+
+def comparable(decision: Decision) -> dict[str, object]:
+    return {name: value for name, value in decision.to_dict().items() if name not in {"version", "counter"}}
+
+
+@pytest.mark.parametrize("event_clock", [False, True])
+@settings(max_examples=40, deadline=None)
+@given(steps=STEPS)
+def test_crashes_anywhere_change_no_ruling(event_clock: bool, steps: list[tuple[str, int]]) -> None:
+    """The last decision and the alerts, by their ids, are those of a run without crashes."""
+    plain, shaken = run([], event_clock=event_clock), run(steps, event_clock=event_clock)
+    assert comparable(shaken.desk.offered[-1]) == comparable(plain.desk.offered[-1])
+    if event_clock:  # on a wall clock what is seen in between depends on when one looks
+        assert {alert.id for alert in shaken.alerts()} == {alert.id for alert in plain.alerts()}
+
+
+def test_one_alert_each_at_80_and_at_100_percent() -> None:
+    """However far usage runs beyond the limit, each threshold is announced once, and not again after a restart."""
+    bed = Bed(event_clock=True)
+    bed.add(*story(50))
+    bed.finish()
+    bed.partition.start()
+    bed.add(*minute_of_story(111, (3_000_000, 3_000_000)))
+    bed.finish()
+    assert [alert.threshold for alert in bed.alerts() if alert.threshold] == [0.8, 1.0]
+
+
+def test_versions_grow_over_restarts_even_if_the_clock_went_back() -> None:
+    """A later owner's decisions are newer, whatever its machine's clock says."""
+    bed = Bed(event_clock=False)
+    bed.add(*story(3))
+    before = bed.finish().version
+    bed.now -= HOUR
+    bed.partition.start()
+    assert bed.finish().version > before
+
+
+def test_a_higher_version_in_redis_is_outbid() -> None:
+    """If Redis holds a newer version of a scope that is ours, we publish above it."""
+    bed = Bed(event_clock=False)
+    bed.add(*story(3))
+    bed.finish()
+    held = (bed.now + 5 * HOUR, 7)
+    bed.step.outbid("model:m", held)
+    assert bed.desk.offered[-1].version > held
+
+
+def test_a_revoked_partition_is_no_longer_renewed() -> None:
+    """What another worker decides about is forgotten here."""
+    bed = Bed(event_clock=False)
+    bed.add(*story(3))
+    bed.finish()
+    bed.step.revoked(0)
+    assert bed.desk.forgotten == ["model:m"]
+
+
+MARK = {
+    "type": "watermark",
+    "source": "usage",
+    "partition": 0,
+    "incarnation": 0,
+    "position": 99,
+    "at": START,
+    "since": 1,
+}
+SUMS = {"scope": "model:m", "partition": 0, "incarnation": 0, "offset": 9}
+HOURLY = SUMS | {"type": "minutes", "hour": START // HOUR}
+DAILY = SUMS | {"type": "partial", "day": "2026-08-13"}
+HEARD = {"type": "heard", "scope": "model:m", "origin": "t/0/1"}
+FOREIGN: list[Any] = [
+    b"not json", b"", b"\xff\xfe", b"[" * 100_000, b'{"type":"poem"}',
+    MARK | {"at": 2**62}, MARK | {"since": 2**62}, MARK | {"source": "rumours"}, MARK | {"partition": USAGE_PARTITIONS},
+    HOURLY | {"tokens": [1]}, HOURLY | {"hour": 2**62, "tokens": [1] * 60}, HOURLY | {"tokens": [2**63] * 60},
+    DAILY | {"day": "soon", "sums": [5]}, DAILY | {"scope": "", "sums": [5]}, DAILY | {"sums": [-5]},
+    DAILY | {"partition": -7, "sums": [5]}, DAILY | {"sums": [5], "seeds": {"k": 2**62}},
+    HEARD | {"record": {"type": "balance", "id": "b", "at": 2**62, "model": "m", "available": 5}},
+    HEARD | {"record": {"type": "balance", "id": "b", "at": START, "model": "m", "available": -(2**62)}},
+    HEARD | {"record": {"type": "calibration", "id": "c", "at": START, "model": "m", "day": "soon", "pool": 5}},
+    HEARD | {"origin": "x", "record": {"type": "balance", "id": "b", "at": START, "model": "m", "available": 5}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("event_clock", [False, True])
+@pytest.mark.parametrize("foreign", FOREIGN, ids=lambda value: str(value)[:60])
+def test_what_others_write_onto_facts_stops_nothing_and_bends_nothing(foreign: Any, event_clock: bool) -> None:
+    """A record that cannot be ours becomes a dead letter, and the ruling is as it would have been without it."""
+    plain, bent = Bed(event_clock=event_clock), Bed(event_clock=event_clock)
+    bent.partition.append(foreign if isinstance(foreign, bytes) else msgspec.json.encode(foreign), START)
+    for bed in (plain, bent):
+        bed.add(*story(5))
+    assert comparable(bent.finish()) == comparable(plain.finish())
+    (letter,) = [output for output in bent.partition.sent if output.topic == TOPICS.dead_letters]
+    assert letter.key == b"t.facts/0/0"

@@ -1,0 +1,145 @@
+"""The meter's step: whatever dies, every distinct event counts once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rules.counter import Counter
+from rules.dead_letter import DeadLetter
+from rules.facts import Fact, Partial, Watermark
+from rules.moment import DAY, MINUTE
+from rules.policy import Policy
+from rules.records import Reason
+from streams.facts_topic import FactsTopic
+from streams.meter import Meter
+from streams.metrics import Metrics
+from streams.topics import Topics
+from tests.streams.partition import Partition
+
+NOON = 1_786_593_600_000
+TOPICS = Topics("t")
+
+
+def partition(*, event_clock: bool = False) -> Partition:
+    def make() -> Meter:
+        return Meter(
+            TOPICS, FactsTopic(TOPICS.facts, 2), Policy(), Metrics(), event_clock=event_clock, clock=lambda: NOON
+        )
+
+    return Partition(make)
+
+
+def usage(event_id: str, tokens: int) -> bytes:
+    event = {"type": "usage", "id": event_id, "ts": NOON / 1000, "model": "m", "total_tokens": tokens}
+    return json.dumps(event).encode()
+
+
+def clock(at: int) -> bytes:
+    return json.dumps({"type": "clock", "ts": at / 1000}).encode()
+
+
+def facts(found: Partition) -> list[Fact]:
+    return [
+        msgspec.json.decode(output.value or b"", type=Fact) for output in found.sent if output.topic == TOPICS.facts
+    ]
+
+
+def total(found: Partition) -> int:
+    counter = Counter()
+    for fact in facts(found):
+        if isinstance(fact, Partial):
+            counter.merge(fact)
+    return counter.total()
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("handle"), st.integers(1, 8)),
+        st.tuples(st.just("flush"), st.booleans()),
+        st.tuples(st.just("crash"), st.just(0)),
+    ),
+    max_size=25,
+)
+LOG = st.lists(st.one_of(st.integers(0, 20), st.just("clock")), max_size=40)
+
+
+@pytest.mark.parametrize("event_clock", [False, True])
+@given(log=LOG, steps=STEPS)
+def test_crashes_anywhere_change_no_total(event_clock: bool, log: list[Any], steps: list[tuple[str, int]]) -> None:
+    """In wall time and in event time: the partials add up to the distinct events, wherever the worker dies."""
+    found = partition(event_clock=event_clock)
+    for number, item in enumerate([*log, "clock"]):
+        found.append(clock(NOON + number) if item == "clock" else usage(f"id-{item}", item * 10), NOON + number)
+    for step, argument in steps:
+        if step == "handle":
+            found.handle(argument)
+        elif step == "flush":
+            found.flush(NOON, dies_after_outputs=bool(argument))
+        else:
+            found.start()
+    found.handle(len(found.log))
+    found.flush(NOON)
+    assert total(found) == sum({item * 10 for item in log if item != "clock"})
+
+
+def test_a_watermark_says_that_nothing_happened() -> None:
+    """An idle partition read to its end vouches for the time up to now, less the lateness."""
+    found = partition()
+    found.flush(NOON)
+    marks = [fact for fact in facts(found) if isinstance(fact, Watermark)]
+    assert {mark.at for mark in marks} == {NOON - 5_000}
+    assert len(marks) == 2  # one for each partition of facts
+
+
+def test_what_cannot_be_read_becomes_a_dead_letter_and_stops_nothing() -> None:
+    """The reason and the place are kept, and the event after it counts."""
+    found = partition()
+    found.append(b"{not json", NOON)
+    found.append(usage("good", 7), NOON)
+    found.handle(2)
+    found.flush(NOON)
+    (letter,) = [output for output in found.sent if output.topic == TOPICS.dead_letters]
+    assert letter.key == b"t.usage/0/0"
+    assert DeadLetter.decode(letter.value or b"").reason is Reason.NOT_JSON
+    assert total(found) == 7
+
+
+def test_a_reading_on_the_usage_topic_is_kept_as_misplaced() -> None:
+    """Nothing is guessed: what belongs onto another topic is a dead letter."""
+    found = partition()
+    found.append(
+        json.dumps({"type": "balance", "id": "b", "ts": NOON / 1000, "model": "m", "available": 1}).encode(), NOON
+    )
+    found.handle(1)
+    found.flush(NOON)
+    (letter,) = [output for output in found.sent if output.topic == TOPICS.dead_letters]
+    assert DeadLetter.decode(letter.value or b"").reason is Reason.WRONG_TOPIC
+
+
+@pytest.mark.parametrize("stamp", [-1, 0, NOON - 400 * DAY, NOON + 400 * DAY, 2**62])
+def test_no_timestamp_of_a_producer_stops_the_meter(stamp: int) -> None:
+    """A record's timestamp may be missing, years old or years ahead: it counts, and so does every event after it."""
+    found = partition()
+    found.append(usage("stamped", 7), stamp)
+    found.append(usage("after", 5), NOON)
+    found.handle(1)
+    found.flush(NOON)
+    found.handle(1)
+    found.flush(NOON + MINUTE)
+    assert total(found) == 12
+    assert all(NOON - MINUTE <= fact.at <= NOON + MINUTE for fact in facts(found) if isinstance(fact, Watermark))
+
+
+def test_metering_begins_no_earlier_than_its_first_call_ended() -> None:
+    """An old timestamp does not make usage known that nobody has metered."""
+    found = partition()
+    found.append(usage("first", 7), 1)
+    found.handle(1)
+    found.flush(NOON)
+    assert {fact.since for fact in facts(found) if isinstance(fact, Watermark)} == {NOON}
