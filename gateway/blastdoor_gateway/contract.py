@@ -44,7 +44,7 @@ class Decision:
     """What holds for a scope, and why. Absent numbers are unknown, never zero. Tokens are whole, times RFC 3339.
 
     `limit` and `used` count from the start of `day`; `ceiling` and `counted` are the same two in a counter that never
-    resets at midnight.
+    resets at midnight. In the scope `global` these and `counted_gate` are money, in nano-units (10⁻⁹ of the currency).
     """
 
     scope: str
@@ -74,6 +74,9 @@ class Decision:
     complete: bool = False
     readings: tuple[str, ...] = ()  # ids of the readings behind the bounds
     until: str | None = None  # when the decision ends by itself
+    mode: str = "enforce"  # observe: the numbers are for looking at, gates do not hold calls against them
+    prices: dict[str, int] = field(default_factory=dict)  # input, cached_input, output: nano-units per million tokens
+    basis: str = ""  # what costs money. charged: tokens beyond `pool_low`; list: every token
 
     def to_hash(self) -> dict[str, str]:
         """The fields of the Redis hash; unknown numbers are left out."""
@@ -141,6 +144,31 @@ class Keys:
 
     def own(self, scope: str, counter: str, day: str) -> str:
         return f"{self.prefix}:own:{scope}:{counter}:{day}"
+
+    @property
+    def engine_seen(self) -> str:
+        """The last instant at which a gate saw the engine's heartbeat fresh."""
+        return f"{self.prefix}:gate:engine-seen"
+
+    def held(self, scope: str) -> str:
+        """The reservations of a scope, each with its lease, and what they add up to."""
+        return f"{self.prefix}:held:{scope}"
+
+    def budget(self, scope: str, window: str) -> str:
+        """What guards counted in a scope in a day (`2026-08-13`) or month (`2026-08`)."""
+        return f"{self.prefix}:budget:{scope}:{window}"
+
+    def top_ups(self, scope: str, window: str) -> str:
+        return f"{self.prefix}:topups:{scope}:{window}"
+
+    def rate(self, scope: str) -> str:
+        return f"{self.prefix}:rate:{scope}"
+
+    def settled(self, request_id: str) -> str:
+        return f"{self.prefix}:settled:{request_id}"
+
+    def answer(self, digest: str) -> str:
+        return f"{self.prefix}:answer:{digest}"
 
     def daily_usage(self, day: str, model: str, key_hash: str) -> str:
         return f"{self.daily_usages(day)}{model}:{key_hash}"

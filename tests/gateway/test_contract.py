@@ -73,8 +73,8 @@ def test_text_is_legible_in_both_encodings() -> None:
 
 def test_fields_of_a_later_minor_engine_are_ignored() -> None:
     """A reader of the same schema skips fields it does not know."""
-    assert Decision.from_hash(PLAIN.to_hash() | {"score": "x", "prices": "?"}) == PLAIN
-    assert Decision.from_json(json.dumps(json.loads(PLAIN.to_json()) | {"prices": {}})) == PLAIN
+    assert Decision.from_hash(PLAIN.to_hash() | {"score": "x", "weather": "?"}) == PLAIN
+    assert Decision.from_json(json.dumps(json.loads(PLAIN.to_json()) | {"weather": {}})) == PLAIN
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
