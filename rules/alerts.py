@@ -34,6 +34,7 @@ class Kind(StrEnum):
     CALIBRATED = "calibrated"  # an operator set the pool
     ARRIVAL = "arrival"  # a package or a higher balance came
     EXPIRED = "expired"  # a package ended with tokens left
+    CLOCKS_APART = "clocks_apart"  # records carry times that do not fit their receipt
 
 
 class Alert(Struct, frozen=True, kw_only=True):

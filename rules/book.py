@@ -76,7 +76,7 @@ class ModelBook:
         """Take a reading or a calibration. Repeats change nothing."""
         record = heard.record
         if isinstance(record, Reading):
-            observe(self.row.pool, record)
+            observe(self.row.pool, record, heard.received)
         elif isinstance(record, Calibration):
             self.row.calibrations.append(record)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from rules.alerts import Alert
-from rules.facts import Fact
+from rules.facts import GLOBAL, Fact
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import Millis
@@ -66,7 +66,8 @@ class JudgeStep:
         """Take up the partition's books. Every scope is ruled on anew, so Redis and the topics get the newest again."""
         judge = Judge(self._policy, self._rulebook, self._partitions)
         lockstep = LockStep({"usage": self._partitions, "balances": self._partitions, "controls": self._partitions})
-        bench = Bench(judge, lockstep if self._event_clock else None, self._clock())
+        calendar = self._policy.calendar() if partition == facts_partition(GLOBAL, self._partitions) else None
+        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), calendar)
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch

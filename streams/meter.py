@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -18,7 +18,9 @@ from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
 from streams.metrics import Metrics
+from streams.receipt import Receipt
 from streams.topics import Topics
+from streams.wall_clock import wall_clock
 
 CLOCK_ROW = "clock"
 
@@ -30,7 +32,14 @@ class Meter:
     interval = 0.03
 
     def __init__(
-        self, topics: Topics, facts: FactsTopic, policy: Policy, metrics: Metrics, *, event_clock: bool
+        self,
+        topics: Topics,
+        facts: FactsTopic,
+        policy: Policy,
+        metrics: Metrics,
+        *,
+        event_clock: bool,
+        clock: Callable[[], Millis] = wall_clock,
     ) -> None:
         self.topic = topics.usage
         self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
@@ -38,12 +47,13 @@ class Meter:
         self._policy = policy
         self._metrics = metrics
         self._event_clock = event_clock
+        self._clock = clock
         self._intake = Intake(policy.calendar().zone)
         self._partitions: dict[int, Metered] = {}
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's rows and rebuild its window of duplicates from the log."""
-        metered = Metered(PartitionMeter(partition, self._policy, restored.incarnation))
+        metered = Metered(PartitionMeter(partition, self._policy, restored.incarnation), Receipt(self._clock))
         clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
         rows = [msgspec.convert(row, Partial | Minutes) for key, row in restored.rows.items() if key != CLOCK_ROW]
         metered.meter.restore(rows, clock)
@@ -56,13 +66,18 @@ class Meter:
         """Fold a batch. A record that cannot be used becomes a dead letter and stops nothing."""
         metered = self._partitions[partition]
         read = self._intake.read
+        found: Any = None
         for record in records:
-            self._take(metered, partition, record, read(record.value or b""))
+            found = read(record.value or b"")
+            self._take(metered, partition, record, found)
+        if type(found) is Usage and not self._event_clock:  # the last of a batch speaks for it
+            metered.meter.compare(found.at, metered.receipt.of(records[-1]))
         metered.meter.duplicates.trim(records[-1].offset + 1)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """What changed since the last flush, and the watermark, which also says that nothing changed."""
         metered = self._partitions[partition]
+        metered.receipt.reach(moment)
         if not self._event_clock:
             self._emit(metered, moment.position, self._watermark_at(metered.meter, moment))
         else:  # told with the next tick, kept with this position
@@ -114,7 +129,7 @@ class Meter:
         if at is not None:
             mark = meter.watermark(position, at)
             if mark != metered.mark:
-                metered.mark = mark
+                metered.mark, meter.apart = mark, 0
                 metered.rows[CLOCK_ROW] = msgspec.to_builtins(meter.clock)
                 metered.outputs.extend(self._facts.to_all(mark))
 
@@ -130,8 +145,9 @@ class Meter:
 class Metered:
     """A partition's meter with what its next flush will tell."""
 
-    def __init__(self, meter: PartitionMeter) -> None:
+    def __init__(self, meter: PartitionMeter, receipt: Receipt) -> None:
         self.meter = meter
+        self.receipt = receipt
         self.outputs: list[Output] = []
         self.rows: dict[str, Any] = {}
         self.mark: Watermark | None = None

@@ -11,7 +11,7 @@ from blastdoor_gateway.contract import Decision
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.alerts import Alert
+from rules.alerts import Alert, Kind
 from rules.facts import Fact, Heard, Partial, Sums, Watermark
 from rules.moment import HOUR, MINUTE
 from rules.policy import Policy
@@ -19,7 +19,7 @@ from rules.records import Reading
 from streams.judge import JudgeStep
 from streams.metrics import Metrics
 from streams.policy_file import default_rulebook, load_policy
-from streams.topics import Topics
+from streams.topics import Topics, facts_partition
 from tests.streams.partition import Partition
 
 START = 1_786_593_600_000 - HOUR
@@ -46,8 +46,9 @@ class Desk:
 class Bed:
     """A judge's partition on a wall clock that the test moves, or on event time."""
 
-    def __init__(self, *, event_clock: bool) -> None:
+    def __init__(self, *, event_clock: bool, partitions: int = USAGE_PARTITIONS) -> None:
         self.desk = Desk()
+        self.partitions = partitions
         self.now = START
         self.event_clock = event_clock
         self.partition = Partition(self.make)
@@ -56,7 +57,7 @@ class Bed:
         desk: Any = self.desk
         step = JudgeStep(
             TOPICS,
-            USAGE_PARTITIONS,
+            self.partitions,
             POLICY,
             RULEBOOK,
             desk,
@@ -180,3 +181,24 @@ def test_a_revoked_partition_is_no_longer_renewed() -> None:
     bed.finish()
     bed.step.revoked(0)
     assert bed.desk.forgotten == ["model:m"]
+
+
+def apart_for_minutes(partitions: int) -> list[Alert]:
+    """What a judge of partition 0 tells of watermarks that say so for five minutes, with a restart after each."""
+    bed = Bed(event_clock=False, partitions=partitions)
+    for number in range(5):
+        at = START + number * MINUTE
+        bed.add(*(Watermark("usage", partition, 0, number, at, START, 2 * MINUTE) for partition in (0, 1)))
+        bed.partition.handle(2)
+        bed.partition.flush(bed.now)
+        bed.partition.start()
+        bed.now += MINUTE
+    return [alert for alert in bed.alerts() if alert.kind is Kind.CLOCKS_APART]
+
+
+def test_clocks_that_are_apart_are_told_once_and_by_one_judge() -> None:
+    """Every partition of usage says so again and again, and all judges hear it: people hear it once, of `global`."""
+    one, other = (facts_partition("global", partitions) for partitions in (1, 2))
+    assert (one, other) == (0, 1)
+    assert [alert.scope for alert in apart_for_minutes(1)] == ["global"]
+    assert apart_for_minutes(2) == []

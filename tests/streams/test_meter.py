@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rules.counter import Counter
 from rules.dead_letter import DeadLetter
 from rules.facts import Fact, Partial, Watermark
+from rules.moment import MINUTE
 from rules.policy import Policy
 from rules.records import Reason
 from streams.facts_topic import FactsTopic
@@ -117,3 +118,48 @@ def test_a_reading_on_the_usage_topic_is_kept_as_misplaced() -> None:
     found.flush(NOON)
     (letter,) = [output for output in found.sent if output.topic == TOPICS.dead_letters]
     assert DeadLetter.decode(letter.value or b"").reason is Reason.WRONG_TOPIC
+
+
+def told_apart(at: int, received: int, *, event_clock: bool = False, batch: int = 1) -> list[int]:
+    """What the watermarks say of an event of `at`, the last of a batch that was received at `received`."""
+
+    def make() -> Meter:
+        facts = FactsTopic(TOPICS.facts, 1)
+        return Meter(TOPICS, facts, Policy(), Metrics(), event_clock=event_clock, clock=lambda: received)
+
+    found = Partition(make)
+    found.append(clock(NOON - MINUTE) if event_clock else usage("first", 1), NOON - 10 * MINUTE)
+    found.handle(1)
+    found.flush(NOON - 10 * MINUTE)
+    found.sent.clear()
+    for number in range(batch):
+        event = {"type": "usage", "id": f"id-{number}", "ts": at / 1000, "model": "m", "total_tokens": 1}
+        found.append(json.dumps(event).encode(), received)
+    if event_clock:
+        found.append(clock(received), received)
+    found.handle(batch + 1)
+    found.flush(received)
+    found.flush(received + 1)
+    return [fact.apart for fact in facts(found) if isinstance(fact, Watermark)]
+
+
+@pytest.mark.parametrize("off", [2 * MINUTE, -2 * MINUTE])
+def test_usage_stamped_at_another_time_than_it_came_is_noticed(off: int) -> None:
+    """Once with the watermark that follows, however large the batch."""
+    assert told_apart(NOON + off, NOON, batch=50) == [off, 0]
+
+
+@pytest.mark.parametrize("off", [0, 30_000, -30_000])
+def test_clocks_within_a_minute_are_not_apart(off: int) -> None:
+    """Less moves no bound."""
+    assert set(told_apart(NOON + off, NOON)) == {0}
+
+
+def test_usage_from_before_metering_began_was_sent_in_late() -> None:
+    """A log of the morning shipped at noon is no slow clock."""
+    assert set(told_apart(NOON - 60 * MINUTE, NOON)) == {0}
+
+
+def test_a_recording_is_not_compared_with_the_wall_clock() -> None:
+    """Its records carry no receipt."""
+    assert set(told_apart(NOON + 2 * MINUTE, NOON, event_clock=True)) == {0}
