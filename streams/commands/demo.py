@@ -121,10 +121,10 @@ def _close(found: Findings, console: Console, policy: Policy, seconds: float) ->
 
 def _next(console: Console) -> None:
     """Commands as they can be typed here, each on a line of its own, so that they can be copied."""
-    blastdoor, sample = program("blastdoor"), files("streams").joinpath("samples", "incident-2026-08-13.log")
+    blastdoor, samples = program("blastdoor"), os.path.relpath(str(files("streams").joinpath("samples")))
     console.print("\n[bold underline]What to try next[/]\n")
     for why, what in (
-        ("the same rules on a recording, without Kafka or Redis", f"{blastdoor} replay {os.path.relpath(str(sample))}"),
+        ("the same rules on the same recordings, without Kafka or Redis", f"{blastdoor} replay {samples}/*.log"),
         ("all parts on this machine, for a log of your own", f"{blastdoor} up"),
         ("in a second terminal, with the address that it prints", f"{blastdoor} ship --follow FILE --kafka ADDRESS"),
         ("a gateway of your own", "README.md, “Connect a gateway in five minutes”"),

@@ -31,6 +31,8 @@ from streams.ship.outbox import NotDelivered
 from streams.supervisor import Death
 from streams.topics import BrokerUnavailable, TopicError
 
+POLL_SECONDS = 0.1
+
 
 class DemoFailed(Exception):  # noqa: N818  says what happened
     """With the last words of the part that failed."""
@@ -58,7 +60,8 @@ async def perform(recordings: Recordings, options: Options, show: Show) -> Findi
             show.stage("starting a broker, a Redis and a worker on 127.0.0.1")
             async with running(plan, deaths.put_nowait) as stack:
                 show.stage(f"ready after {stack.seconds:.1f} s: Kafka at {stack.kafka}, {stack.redis}")
-                found = await unless(_run(recordings, options, show, receiver, path, stack), _first_death(deaths))
+                doing = _run(recordings, options, show, receiver, path, stack)
+                found = await unless(doing, _first_death(deaths), _first_end(stack))
                 show.stage("stopping worker, Redis and broker")
     return found
 
@@ -87,3 +90,12 @@ async def _first_death(deaths: asyncio.Queue[Death]) -> None:
     """A worker that dies is started again and loses nothing; but in a demo it must not happen."""
     death = await deaths.get()
     raise DemoFailed(f"{death}; it said last:\n{death.last_words}")
+
+
+async def _first_end(stack: Stack) -> None:
+    """Broker and Redis are started once."""
+    while True:
+        for child in (server.child for server in stack.servers):
+            if child.returncode is not None:
+                raise DemoFailed(f"{child.name} ended with {child.returncode}; it said last:\n{child.tail()}")
+        await asyncio.sleep(POLL_SECONDS)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+GRACE_SECONDS = 2.0
 
 
 async def unless(wanted: Coroutine[Any, Any, T], *guards: Coroutine[Any, Any, Any]) -> T:
@@ -19,6 +21,12 @@ async def unless(wanted: Coroutine[Any, Any, T], *guards: Coroutine[Any, Any, An
             task.result()
         return await main
     finally:
+        await _end(tasks)
+
+
+async def _end(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Who tidies up for too long (a producer whose broker is gone waits for it) is told twice."""
+    for _ in range(2):
         for task in tasks:
             task.cancel()
-        await asyncio.wait(tasks)
+        await asyncio.wait(tasks, timeout=GRACE_SECONDS)

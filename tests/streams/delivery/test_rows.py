@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+
 from streams.delivery.errors import MalformedRowError
 from streams.delivery.rows import Place, encode_row, new_owner, place_key, recover, row_key
 
@@ -31,7 +32,7 @@ def test_rows_without_a_place_do_not_count() -> None:
 
 
 def test_a_broken_off_flush_is_invisible() -> None:
-    """Of two versions the one that belongs to a finished flush is taken, a row that was new in the broken flush is not."""
+    """Of two versions the one of a finished flush is taken; a row that was new in the broken flush is not there."""
     rows = {
         row_key("k", A, 0): encode_row(1, "old"),
         row_key("k", A, 1): encode_row(2, "ahead"),
@@ -96,6 +97,12 @@ def test_tags_grow_even_if_clocks_go_back() -> None:
 def test_any_text_can_be_the_name_of_a_row(name: str) -> None:
     """Names may contain the separator."""
     assert values({row_key(name, A, 0): encode_row(1, 1), place_key(A): place(1, 1)}) == {name: 1}
+
+
+def test_a_row_needs_a_name() -> None:
+    """Without one its key could not be read back."""
+    with pytest.raises(ValueError, match="a row needs a name"):
+        row_key("", A, 0)
 
 
 @pytest.mark.parametrize("value", [0, "", [], {}, False, 1.5, {"a": [1, None]}], ids=repr)

@@ -130,3 +130,11 @@ def test_the_picture_asks_nobody(findings: Findings) -> None:
     assert re.findall(r"url\((?!#)|@import|src=|/home/|/tmp/|/root/", svg) == []
     assert "2,391,794" in svg
     assert "已用到每日上限的" in svg
+
+
+def test_numbers_stay_in_their_columns_in_the_picture(findings: Findings) -> None:
+    """No text depends on leading blanks, which some viewers drop: a shorter number begins further to the right."""
+    svg = picture(findings, POLICY)
+    assert re.findall(r">&#160;+[^&]", svg) == []
+    places = {text: float(x) for x, text in re.findall(r'x="([\d.]+)"[^>]*>([\d,]+)</text>', svg)}
+    assert places["596,869"] == pytest.approx(places["1,696,135"] + 2 * 12.2)

@@ -40,8 +40,8 @@ def test_without_a_terminal_there_are_plain_lines(recordings: Recordings, findin
     assert "\x1b" not in said
     lines = said.splitlines()
     assert "08-13 11:22:00  reading 1,726,526  v6 2,391,794  blastdoor 2,241,913–2,242,328" in lines
-    stale = "规则 model-readings-stale 开始对 模型 deepseek-v4-flash-ga-260731 生效"
-    assert lines.count(f"✓ feishu-main  {stale}") == lines.count(f"✓ webhook-main {stale}") == 2
+    unread = "模型 deepseek-v4-flash-ga-260731 有用量但没有余额读数"
+    assert lines.count(f"✓ feishu-main  {unread}") == lines.count(f"✓ webhook-main {unread}") == 2
     assert not any("newest decision" in line for line in lines)
 
 
