@@ -22,7 +22,7 @@ from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
-from streams.ruling_metrics import show
+from streams.ruling_metrics import show, show_account
 from streams.topics import Topics, facts_partition
 from streams.wall_clock import wall_clock
 
@@ -131,9 +131,11 @@ class JudgeStep:
 
     def _publish(self, ruled: Ruled) -> bytes:
         ruling = ruled.outcome.ruling
-        decision = to_decision(ruling, ruled.version, self._zone)
+        decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account)
         self._publisher.offer(decision, legacy_input(ruling, self._policy))
         show(self._metrics, ruling, history=ruled.outcome.history)
+        if ruled.outcome.account is not None:
+            show_account(self._metrics, ruling.scope, ruled.outcome.account)
         self._log(ruling)
         return decision.to_json()
 

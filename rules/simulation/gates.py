@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from rules.account import Evening, account, evening_of
 from rules.calendar import Calendar
 from rules.calibration import calibrate
 from rules.clocks import ClockWatch, apart
 from rules.curve import Curve
 from rules.formulas import FORMULAS, Inputs
+from rules.ledger import Ledger
 from rules.moment import MINUTE, Millis
 from rules.policy import ModelTerms
 from rules.pool import infer, observe
@@ -107,6 +109,7 @@ class IntervalGate:
         self.bounds: Bounds | None = None
         self._calendar, self._since, self._skew = calendar, since, skew
         self._watch = ClockWatch()
+        self._evening: Evening | None = None
         self._day_base = 0
         self._yesterday: int | None = None
         self._evaluated: Millis = 0
@@ -141,7 +144,14 @@ class IntervalGate:
         whole = self._since <= at - 24 * 60 * MINUTE
         self._yesterday = self.curve.total - self._day_base if whole else None
         self._day_base = self.curve.total
+        self._evening = None if self.bounds is None else evening_of(self._calendar.day(at - 1), self.bounds)
         self.evaluate(at)
+
+    def ledger(self, now: Millis) -> Ledger | None:
+        """The day's books, as of the last evaluation."""
+        if self.bounds is None:
+            return None
+        return account(self.state, self.terms, self.metered(now), self.bounds, now, self._evening).ledger
 
     def metered(self, now: Millis) -> Metered:
         """Usage as this gate has it: nothing is late."""

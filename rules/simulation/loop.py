@@ -37,6 +37,8 @@ class Outcome(Struct, kw_only=True):
     outside: int = 0  # readings with the true pool outside the bounds
     slack: int = 0  # sum over readings of true pool - low end, where there is one
     pools: int = 0  # sum of the day's true pools at these readings
+    booked: int = 0  # readings at which the day's ledger was known
+    misbooked: int = 0  # of these, with the true opening or closing not in it, or an opening that does not meet
     share: float = 0.0  # unmetered, as learned
     notices: list[Notice] = []
 
@@ -121,7 +123,7 @@ class _Table:
         else:
             self._due[day - 1] = self._provider.turn_day()
             self._gate.turn_day(at)
-        self._opening = self._provider.remaining(at)
+        self._opening = self._provider.remaining(at - 1)  # what ends with the old day is booked on the new one
 
     def _return(self, at: Millis, day: int) -> None:
         self._provider.grant(self._due.pop(day), at)
@@ -133,6 +135,7 @@ class _Table:
         if at < self._since:
             self._provider.consume(at, tokens)
             self._charged_before = self._provider.charged
+            self._opening = self._provider.remaining(at)
             return
         room, left = self._gate.room(at), self._provider.remaining(at)
         if room is None or tokens > room:
@@ -173,3 +176,14 @@ class _Table:
         if bounds.pool_low is not None:
             self._out.slack += pool - bounds.pool_low
             self._out.pools += pool - metered.day_base
+        self._audit(at, gate)
+
+    def _audit(self, at: Millis, gate: IntervalGate) -> None:
+        """Does the day's ledger hold what is true?"""
+        ledger = gate.ledger(at)
+        if ledger is None:
+            return
+        self._out.booked += 1
+        truth = ((ledger.opening, self._opening), (ledger.closing, self._provider.remaining(at)))
+        right = all(known.low <= true <= known.high for known, true in truth)
+        self._out.misbooked += not (right and ledger.meets)

@@ -36,6 +36,12 @@ def test_the_interval_charges_nothing_even_without_a_buffer(outcomes) -> None:
     assert total(outcomes, "interval", "outside") == 0
 
 
+def test_the_books_hold_the_truth_at_every_reading(outcomes) -> None:
+    """What the day really began with and what is really left are in the ledger, and each opening meets the evening."""
+    assert total(outcomes, "interval", "booked") > 0.9 * total(outcomes, "interval", "readings")
+    assert total(outcomes, "interval", "misbooked") == 0
+
+
 def test_v6_charges_on_the_same_days(outcomes) -> None:
     """Its limit is too high by all that is not settled."""
     assert total(outcomes, "v6", "charged") > 10_000
