@@ -19,6 +19,7 @@ from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
 from streams.metrics import Metrics
 from streams.receipt import Receipt
+from streams.stamps import sent_at
 from streams.topics import Topics
 from streams.wall_clock import wall_clock
 
@@ -65,13 +66,13 @@ class Meter:
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Fold a batch. A record that cannot be used becomes a dead letter and stops nothing."""
         metered = self._partitions[partition]
-        read = self._intake.read
+        read, now = self._intake.read, self._clock()
         found: Any = None
         for record in records:
             found = read(record.value or b"")
-            self._take(metered, partition, record, found)
+            self._take(metered, partition, record, found, now)
         if type(found) is Usage and not self._event_clock:  # the last of a batch speaks for it
-            metered.meter.compare(found.at, metered.receipt.of(records[-1]))
+            metered.meter.compare(found.at, metered.receipt.of(records[-1], found.at))
         metered.meter.duplicates.trim(records[-1].offset + 1)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
@@ -99,11 +100,11 @@ class Meter:
                 if type(found) is Usage:
                     window.seen(found.id, record.offset)
 
-    def _take(self, metered: Metered, partition: int, record: Record, found: Any) -> None:
+    def _take(self, metered: Metered, partition: int, record: Record, found: Any, now: Millis) -> None:
         meter = metered.meter
         if type(found) is Usage:
             if not self._event_clock:
-                meter.tick(record.timestamp)
+                meter.tick(sent_at(record.timestamp, found.at, now))
             found = meter.fold(record.offset, found)
             if found is None:
                 return
@@ -139,7 +140,7 @@ class Meter:
             if meter.clock.since is None:
                 meter.clock.since = moment.now
             return moment.now - self._policy.lateness
-        return None if meter.clock.now is None else meter.clock.now - self._policy.lateness
+        return None if meter.clock.now is None else min(meter.clock.now, moment.now) - self._policy.lateness
 
 
 class Metered:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from rules.moment import SECOND, Millis
 from streams.delivery.step import Moment, Record
+from streams.stamps import sent_at
 from streams.wall_clock import wall_clock
 
 ANSWER_AGE: Millis = 2 * SECOND  # of the broker's answer by which a partition counts as read to its end
@@ -14,7 +15,7 @@ ANSWER_AGE: Millis = 2 * SECOND  # of the broker's answer by which a partition c
 class Receipt:
     """The receipts of one partition.
 
-    A record's timestamp is its producer's as a rule, and may be as wrong as what it sends. But a record was received by
+    A record's timestamp is its producer's as a rule, and may be as wrong as what it tells. But a record was received by
     now, and not before the partition was last read to its end.
     """
 
@@ -22,9 +23,10 @@ class Receipt:
         self._clock = clock
         self._read_to_end: Millis = 0
 
-    def of(self, record: Record) -> Millis:
-        """When a record that is being handled was received."""
-        return max(self._read_to_end, min(record.timestamp, self._clock()))
+    def of(self, record: Record, told: Millis) -> Millis:
+        """When a record that is being handled, and tells of `told`, was received."""
+        now = self._clock()
+        return max(self._read_to_end, min(sent_at(record.timestamp, told, now), now))
 
     def reach(self, moment: Moment) -> None:
         """A flush says where the partition stands."""

@@ -18,6 +18,7 @@ from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
 from streams.receipt import Receipt
+from streams.stamps import sent_at
 from streams.wall_clock import wall_clock
 
 CLOCK_ROW = "clock"
@@ -94,10 +95,10 @@ class Route:
             return found
         if not isinstance(found, Reading | Calibration | Control):
             return Rejected(Reason.WRONG_TOPIC, "belongs onto another topic")
-        now = routed.clock.now if self._event_clock else record.timestamp
+        now = routed.clock.now if self._event_clock else sent_at(record.timestamp, found.at, self._clock())
         if now is not None and found.at > now + AHEAD:
             return Rejected(Reason.IN_FUTURE, f"the record is {(found.at - now) // MINUTE} min ahead of the clock")
-        received = None if self._event_clock else routed.receipt.of(record)
+        received = None if self._event_clock else routed.receipt.of(record, found.at)
         return Heard(self._scope(found), self._named(found), origin, received)
 
     def _scope(self, found: Reading | Calibration | Control) -> Scope:

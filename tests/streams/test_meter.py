@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rules.counter import Counter
 from rules.dead_letter import DeadLetter
 from rules.facts import Fact, Partial, Watermark
-from rules.moment import MINUTE
+from rules.moment import DAY, MINUTE
 from rules.policy import Policy
 from rules.records import Reason
 from streams.facts_topic import FactsTopic
@@ -28,13 +28,15 @@ TOPICS = Topics("t")
 
 def partition(*, event_clock: bool = False) -> Partition:
     def make() -> Meter:
-        return Meter(TOPICS, FactsTopic(TOPICS.facts, 2), Policy(), Metrics(), event_clock=event_clock)
+        return Meter(
+            TOPICS, FactsTopic(TOPICS.facts, 2), Policy(), Metrics(), event_clock=event_clock, clock=lambda: NOON
+        )
 
     return Partition(make)
 
 
-def usage(event_id: str, tokens: int) -> bytes:
-    event = {"type": "usage", "id": event_id, "ts": NOON / 1000, "model": "m", "total_tokens": tokens}
+def usage(event_id: str, tokens: int, at: int = NOON) -> bytes:
+    event = {"type": "usage", "id": event_id, "ts": at / 1000, "model": "m", "total_tokens": tokens}
     return json.dumps(event).encode()
 
 
@@ -128,13 +130,13 @@ def told_apart(at: int, received: int, *, event_clock: bool = False, batch: int 
         return Meter(TOPICS, facts, Policy(), Metrics(), event_clock=event_clock, clock=lambda: received)
 
     found = Partition(make)
-    found.append(clock(NOON - MINUTE) if event_clock else usage("first", 1), NOON - 10 * MINUTE)
+    began = NOON - 10 * MINUTE
+    found.append(clock(began) if event_clock else usage("first", 1, began), began)
     found.handle(1)
-    found.flush(NOON - 10 * MINUTE)
+    found.flush(began)
     found.sent.clear()
     for number in range(batch):
-        event = {"type": "usage", "id": f"id-{number}", "ts": at / 1000, "model": "m", "total_tokens": 1}
-        found.append(json.dumps(event).encode(), received)
+        found.append(usage(f"id-{number}", 1, at), received)
     if event_clock:
         found.append(clock(received), received)
     found.handle(batch + 1)
@@ -163,3 +165,26 @@ def test_usage_from_before_metering_began_was_sent_in_late() -> None:
 def test_a_recording_is_not_compared_with_the_wall_clock() -> None:
     """Its records carry no receipt."""
     assert set(told_apart(NOON + 2 * MINUTE, NOON, event_clock=True)) == {0}
+
+
+@pytest.mark.parametrize("stamp", [-1, 0, NOON - 400 * DAY, NOON + 400 * DAY, 2**62])
+def test_no_timestamp_of_a_producer_stops_the_meter(stamp: int) -> None:
+    """A record's timestamp may be missing, years old or years ahead: it counts, and so does every event after it."""
+    found = partition()
+    found.append(usage("stamped", 7), stamp)
+    found.append(usage("after", 5), NOON)
+    found.handle(1)
+    found.flush(NOON)
+    found.handle(1)
+    found.flush(NOON + MINUTE)
+    assert total(found) == 12
+    assert all(NOON - MINUTE <= fact.at <= NOON + MINUTE for fact in facts(found) if isinstance(fact, Watermark))
+
+
+def test_metering_begins_no_earlier_than_its_first_call_ended() -> None:
+    """An old timestamp does not make usage known that nobody has metered."""
+    found = partition()
+    found.append(usage("first", 7), 1)
+    found.handle(1)
+    found.flush(NOON)
+    assert {fact.since for fact in facts(found) if isinstance(fact, Watermark)} == {NOON}

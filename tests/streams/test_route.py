@@ -1,4 +1,4 @@
-"""The route: readings and controls find their scope, with the instant at which they were received."""
+"""The route's step: readings and controls find their scope, whatever clocks their producers have."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from rules.dead_letter import DeadLetter
 from rules.facts import Fact, Heard, Watermark
-from rules.moment import MINUTE, SECOND
+from rules.moment import DAY, MINUTE, SECOND
 from rules.policy import Policy
 from rules.records import Reading, Reason
 from streams.dead_letters import DeadLetters
@@ -85,6 +85,7 @@ def test_a_reading_goes_to_the_one_name_of_its_model() -> None:
         pytest.param(NOON - SECOND, NOON - SECOND, id="the record's timestamp"),
         pytest.param(NOON + 2 * MINUTE, NOON, id="but nothing is received later than now"),
         pytest.param(NOON - 10 * MINUTE, NOON - 3 * SECOND, id="nor before the partition was last read to its end"),
+        pytest.param(-1, NOON - 3 * SECOND, id="nor without a timestamp"),
     ],
 )
 def test_when_a_reading_was_received(timestamp: int, received: int) -> None:
@@ -93,8 +94,15 @@ def test_when_a_reading_was_received(timestamp: int, received: int) -> None:
     bed.now = NOON - SECOND
     bed.flush()  # read to its end, by an answer up to two seconds old
     bed.now = NOON
-    bed.send(NOON, timestamp)
+    bed.send(NOON - 5 * MINUTE, timestamp)
     assert bed.heard()[0].received == received
+
+
+def test_a_reading_of_two_minutes_hence_was_received_now() -> None:
+    """Whatever stamps it carries."""
+    bed = Bed()
+    bed.send(NOON + 2 * MINUTE, NOON + 2 * MINUTE)
+    assert bed.heard()[0].received == NOON
 
 
 def test_a_backlog_was_received_when_its_records_say() -> None:
@@ -128,3 +136,19 @@ def test_a_failed_or_foreign_balance_is_a_dead_letter_and_never_zero(fields: dic
     bed.send(NOON, NOON, **fields)
     assert bed.heard() == []
     assert [letter.reason for letter in bed.letters()] == [reason]
+
+
+@pytest.mark.parametrize("stamp", [-1, 0, NOON - 400 * DAY, NOON, NOON + 400 * DAY])
+def test_a_reading_is_heard_whatever_its_timestamp(stamp: int) -> None:
+    """A producer's timestamp may be missing, years old or years ahead: the reading of now is heard."""
+    bed = Bed()
+    bed.send(NOON, stamp)
+    assert [heard.record.at for heard in bed.heard()] == [NOON]
+
+
+@pytest.mark.parametrize("stamp", [NOON, NOON + 400 * DAY])
+def test_a_reading_of_next_year_is_refused(stamp: int) -> None:
+    """It would be the newest for a year; the same clock having stamped the record makes it no truer."""
+    bed = Bed()
+    bed.send(NOON + 400 * DAY, stamp)
+    assert [letter.reason for letter in bed.letters()] == [Reason.IN_FUTURE]
