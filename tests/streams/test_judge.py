@@ -183,6 +183,19 @@ def test_a_revoked_partition_is_no_longer_renewed() -> None:
     assert bed.desk.forgotten == ["model:m"]
 
 
+def test_the_history_tells_the_days_account_and_redis_does_not() -> None:
+    """Every entry on the topics carries ledger and outlook; the key that gateways read does not grow."""
+    bed = Bed(event_clock=True)
+    bed.add(*story(5))
+    decision = bed.finish()
+    told = [output for output in bed.partition.sent if output.topic == TOPICS.decisions]
+    entries = [Decision.from_json(output.value or b"") for output in told]
+    assert all(entry.returned == 0 for entry in entries)
+    assert entries[-1].ledger["used"] == decision.used
+    assert entries[-1].ledger["meets"]
+    assert "ledger" not in decision.to_hash()
+
+
 def apart_for_minutes(partitions: int) -> list[Alert]:
     """What a judge of partition 0 tells of watermarks that say so for five minutes, with a restart after each."""
     bed = Bed(event_clock=False, partitions=partitions)
