@@ -194,6 +194,7 @@ class ModelBook:
             day=day,
             until=self._calendar.end(day),
             action="allow" if observing else verdict.action,
+            observed=observing,
             rule=verdict.rule,
             reason=f"observed only, would be {verdict.action}: {verdict.reason}" if observing else verdict.reason,
             severity=verdict.severity,

@@ -28,6 +28,7 @@ def to_decision(ruling: Ruling, version: tuple[int, int], zone: tzinfo, account:
         formula=ruling.formula,
         policy=ruling.policy,
         wall=ruling.wall,
+        mode="observe" if ruling.observed else "enforce",
         limit=ruling.limit,
         used=ruling.used,
         counted=ruling.used + ruling.base,
