@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from rules.calendar import Calendar, Day
+from rules.clocks import apart
 from rules.duplicates import DuplicateWindow
 from rules.facts import Minutes, Partial, Sums, Watermark
 from rules.moment import DAY, HOUR, MINUTE, Millis
@@ -22,6 +23,9 @@ from rules.records import Reason, Rejected, Usage
 # A record may run ahead of the partition's clock by this much: clocks of gateways differ, a wrong year is a mistake.
 AHEAD: Millis = 10 * MINUTE
 MINUTES_AN_HOUR = 60
+# Of one (model, day): a row must fit into a message, whatever keys a gateway makes up. Further keys seed nothing.
+SEEDS_KEPT = 1_000
+LONGEST_KEY_HASH = 64
 
 
 class MeterCounts(Struct):
@@ -50,6 +54,7 @@ class PartitionMeter:
         self.incarnation = incarnation
         self.clock = MeterClock()
         self.counts = MeterCounts()
+        self.apart: Millis = 0  # seen since the last watermark was told
         self.duplicates = window if window is not None else DuplicateWindow()
         self._policy = policy
         self._calendar: Calendar = policy.calendar()
@@ -116,7 +121,14 @@ class PartitionMeter:
     def watermark(self, position: int, at: Millis) -> Watermark:
         """What this partition vouches for once `position` is reached."""
         since = self.clock.since if self.clock.since is not None else at
-        return Watermark("usage", self.partition, self.incarnation, position, at, since)
+        return Watermark("usage", self.partition, self.incarnation, position, at, since, self.apart)
+
+    def compare(self, at: Millis, received: Millis) -> None:
+        """Note how the time of an event stands to its receipt; one in a batch is enough. What is older than metering
+        was sent in late."""
+        ahead = apart(at, received)
+        if ahead and at >= (self.clock.since or 0):
+            self.apart = ahead
 
     def _refuse(self, at: Millis) -> Rejected | None:
         now = self.clock.now
@@ -168,8 +180,13 @@ class PartitionMeter:
         if usage.source in self._guards:
             sums.guarded += tokens
         if usage.today is not None:
-            start = max(0, usage.today - usage.total_tokens)
-            row.seeds[usage.key_hash] = min(start, row.seeds.get(usage.key_hash, start))
+            self._seed(row.seeds, usage.key_hash, max(0, usage.today - usage.total_tokens))
+
+    def _seed(self, seeds: dict[str, int], key_hash: str, start: int) -> None:
+        if key_hash in seeds:
+            seeds[key_hash] = min(start, seeds[key_hash])
+        elif len(seeds) < SEEDS_KEPT and len(key_hash) <= LONGEST_KEY_HASH:
+            seeds[key_hash] = start
 
     def _count_minute(self, row: Minutes, offset: int, at: Millis, tokens: int) -> None:
         if self._advance(row, offset):

@@ -33,23 +33,27 @@ class Vault:
     def secrets(self, raw: object, lines: Lines) -> tuple[Secrets, list[Fault]]:
         """The secrets that a worker needs of a parsed policy file; what is no reference is reported by the check."""
         found, faults = {}, []
-        for section, owner, field, value in _references(raw):
+        for section, owner, field, value, kind in _references(raw):
             try:
-                found[section, owner, field] = self.look_up(field, value)
+                found[section, owner, field] = self.look_up(field, value, any_scheme=kind == "apprise")
             except UnreadableError as unreadable:
                 faults.append(fault((section, owner, field), str(unreadable), lines))
         return found, faults
 
-    def look_up(self, field: str, value: str) -> str:
-        """The secret behind a reference; a literal local address stands for itself. Raises UnreadableError."""
+    def look_up(self, field: str, value: str, *, any_scheme: bool = False) -> str:
+        """The secret behind a reference; a literal local address stands for itself. Raises UnreadableError.
+
+        `any_scheme`: the address need not be one of the web.
+        """
         kind, _, place = value.partition(":")
         secret = self._variable(place) if kind == "env" else self._file(place) if kind == "file" else value
         if not secret:
             raise UnreadableError(f"{value} is empty")
         if field == "token" and len(secret) < LEAST_TOKEN:
             raise UnreadableError(f"{shown(value)} is shorter than {LEAST_TOKEN} characters")
-        if field == "url" and not _is_url(secret):
-            raise UnreadableError(f"{shown(value)} holds no http:// or https:// address")
+        if field == "url" and not _is_url(secret, any_scheme=any_scheme):
+            wanted = "address like scheme://…" if any_scheme else "http:// or https:// address"
+            raise UnreadableError(f"{shown(value)} holds no {wanted}")
         return secret
 
     def _variable(self, name: str) -> str:
@@ -73,26 +77,26 @@ _WANTED: dict[str, dict[str, Read]] = {
 }
 
 
-def _references(raw: object) -> Iterator[tuple[str, str, str, str]]:
-    """(section, name, field, reference), skipping what the check of the policy reports."""
+def _references(raw: object) -> Iterator[tuple[str, str, str, str, object]]:
+    """(section, name, field, reference, kind of the entry), skipping what the check of the policy reports."""
     for section, fields in _WANTED.items():
         named = raw.get(section) if isinstance(raw, Mapping) else None
         for owner, entry in named.items() if isinstance(named, Mapping) else ():
+            given = entry if isinstance(entry, Mapping) else {}
             for field, read in fields.items():
                 try:
-                    yield (
-                        section,
-                        str(owner),
-                        field,
-                        str(read(entry.get(field) if isinstance(entry, Mapping) else None)),
-                    )
+                    yield section, str(owner), field, str(read(given.get(field))), given.get("kind")
                 except BadValueError:
                     continue
 
 
-def _is_url(text: str) -> bool:
+def _is_url(text: str, *, any_scheme: bool) -> bool:
     try:
         parts = urlsplit(text)
     except ValueError:
         return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    return (
+        bool(parts.scheme) and "://" in text
+        if any_scheme
+        else parts.scheme in {"http", "https"} and bool(parts.hostname)
+    )

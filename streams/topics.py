@@ -78,6 +78,10 @@ class Topics:
         return f"{self.prefix}.alerts"
 
     @property
+    def alert_outcomes(self) -> str:
+        return f"{self.prefix}.alert-outcomes"
+
+    @property
     def dead_letters(self) -> str:
         return f"{self.prefix}.dead-letters"
 
@@ -85,13 +89,14 @@ class Topics:
     def configs(self) -> dict[str, Config]:
         """Every topic with its settings; `usage` first, as the others take its number of partitions."""
         return {
-            self.usage: _kept(days=7),
-            self.balances: _kept(days=7),
-            self.controls: _kept(days=30),
+            self.usage: _received(days=7),
+            self.balances: _received(days=7),
+            self.controls: _received(days=30),
             self.facts: COMPACTED,
             self.decisions: _kept(days=400),
             self.decisions_latest: COMPACTED,
             self.alerts: _kept(days=30),
+            self.alert_outcomes: _kept(days=30),
             self.dead_letters: _kept(days=30),
         }
 
@@ -109,6 +114,10 @@ class Timing:
 TANSU = Timing(session_timeout=2.5, fetch_max_wait_ms=10)
 # Kafka refuses sessions under 6 s (group.min.session.timeout.ms) and answers a waiting fetch as soon as there is data.
 KAFKA = Timing(session_timeout=6.0, fetch_max_wait_ms=500)
+
+
+ALERTS_PARTITION = 0
+"""All alerts go here: one owner keeps their order, tells together what comes together, and keeps a bot's limits."""
 
 
 def facts_partition(scope: str, partitions: int) -> int:
@@ -152,6 +161,11 @@ async def detect_timing(kafka: str) -> Timing:
 
 def _kept(days: int) -> Config:
     return {"cleanup.policy": "delete", "retention.ms": str(days * _DAY_MS)}
+
+
+def _received(days: int) -> Config:
+    """Others write here, and their clocks must neither age records nor keep them for ever."""
+    return {**_kept(days), "message.timestamp.type": "LogAppendTime"}
 
 
 def _check(source: str, partitions: int, counts: Mapping[str, int]) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 from rules.fault import Fault, Lines
 from rules.moment import MINUTE
 from rules.policy import Mode, Policy
-from rules.policy_check.delivery import alerts, channels, gateways
+from rules.policy_check.alerting import alerts
+from rules.policy_check.delivery import channels, gateways
 from rules.policy_check.inspection import Inspection, anything
 from rules.policy_check.models import aliases, check_shadowed, models
 from rules.policy_check.money import limits, prices, spend, tenants

@@ -13,7 +13,8 @@ from rules.fault import Fault
 from rules.moment import HOUR, MINUTE, SECOND
 from rules.policy import Alerting, Budget, Gateway, ModelTerms, Policy, Unknown
 from rules.policy_check import KEYS, check, check_rules
-from rules.policy_check.delivery import ALERTS, CHANNEL, GATEWAY
+from rules.policy_check.alerting import ALERTS, DIGEST, ROUTE, WATCH
+from rules.policy_check.delivery import CHANNEL, GATEWAY
 from rules.policy_check.models import TERMS
 from rules.policy_check.money import BUDGET, LIMITS, PRICE, SPEND
 from rules.policy_check.providers import PROVIDER
@@ -41,6 +42,9 @@ WORDS = sorted(
         *TERMS,
         *CHANNEL,
         *ALERTS,
+        *ROUTE,
+        *DIGEST,
+        *WATCH,
         *GATEWAY,
         *PROVIDER,
         *SENDER,

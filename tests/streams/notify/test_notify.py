@@ -9,6 +9,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
+from rules.policy import Alerting, Route
+from streams.alert_records import Resend
 from streams.channels.outcome import Progress
 from streams.channels.receiver import (
     ANSWER_LOST,
@@ -127,6 +129,43 @@ async def test_a_misbehaving_bot_gets_every_alert_once_and_in_order(start, recei
     assert by_scope == {scope: [f"{scope}-{number}" for number in range(4)] for scope in "abc"}
 
 
+GROUPED = Alerting(send=(FEISHU, WEBHOOK), group=5_000)
+
+
+async def test_25_models_crossing_together_are_one_message(start, receiver, make_alert) -> None:
+    """One card with all of them for people; a program still gets a request with its own id for each."""
+    loop = await start(alerting=GROUPED)
+    sent = [make_alert(f"m{number:02}", f"model:{number}") for number in range(25)]
+    loop.offer(*sent)
+    await loop.until(lambda: loop.table and loop.settled())
+    (card,) = [arrival for arrival in receiver.arrivals if arrival.channel == FEISHU]
+    assert card.ids == tuple(alert.id for alert in sent)
+    hooks = [arrival.id for arrival in receiver.arrivals if arrival.channel == WEBHOOK]
+    assert sorted(hooks) == [alert.id for alert in sent]
+
+
+async def test_a_misbehaving_bot_gets_messages_of_several_once_and_in_order(start, receiver, make_alert) -> None:
+    """The same misbehaviour, met with grouped alerts: all arrive, once, in order within each scope."""
+    receiver.plan(FEISHU, *[plan for plan in MISBEHAVIOURS for _ in range(2)])
+    loop = await start(alerting=Alerting(send=(FEISHU,), group=5_000))
+    loop.offer(*(make_alert(f"{scope}-{number}", f"model:{scope}") for number in range(40) for scope in "abc"))
+    await loop.until(lambda: loop.table and loop.settled())
+    by_scope: dict[str, list[str]] = defaultdict(list)
+    for alert_id in (alert_id for arrival in receiver.arrivals for alert_id in arrival.ids):
+        by_scope[alert_id[0]].append(alert_id)
+    assert by_scope == {scope: [f"{scope}-{number}" for number in range(40)] for scope in "abc"}
+    assert len(receiver.arrivals) < 40
+
+
+async def test_a_message_of_several_whose_answer_was_lost_is_repeated_with_its_ids(start, receiver, make_alert) -> None:
+    """The one possible duplicate: accepted, the answer lost. Both messages name the same alerts."""
+    receiver.plan(FEISHU, ANSWER_LOST)
+    loop = await start(alerting=Alerting(send=(FEISHU,), group=5_000))
+    loop.offer(make_alert("a1"), make_alert("b1", "model:b"))
+    await loop.until(lambda: loop.table and loop.settled())
+    assert [arrival.ids for arrival in receiver.arrivals] == [("a1", "b1"), ("a1", "b1")]
+
+
 async def test_an_alert_arrives_twice_only_if_the_answer_was_lost(start, receiver, make_alert) -> None:
     """Accepted, and the connection closed before the answer: nobody can know, so it is sent again with its id."""
     receiver.plan(FEISHU, ANSWER_LOST)
@@ -163,7 +202,7 @@ async def test_no_channel_configured_is_recorded_and_visible(
     loop.flush()
     assert loop.outcomes() == {"a1": {NOWHERE: "unsent"}}
     assert counts.seen == {(NOWHERE, "unsent"): 1}
-    assert "no channel configured" in caplog.text
+    assert "no channel for it" in caplog.text
 
 
 async def test_an_unknown_channel_is_recorded_and_holds_up_no_other(start, receiver, counts, make_alert) -> None:
@@ -237,6 +276,59 @@ async def test_numbers_beyond_reason_are_no_alert(start, counts, make_alert) -> 
     assert counts.seen == {(NOWHERE, "unreadable"): 1}
 
 
+async def test_an_operator_has_an_alert_sent_again(start, receiver, counts, make_alert) -> None:
+    """Refused for good, then the receiver is repaired: asked to, it goes out again under the same id, and is done."""
+    receiver.plan(WEBHOOK, Misbehaviour(status=400))
+    loop = await start(history="outcomes")
+    loop.offer(make_alert("a1"))
+    await loop.until(lambda: loop.table and loop.settled())
+    assert counts.tally == {(FEISHU, Progress.DELIVERED): 1, (WEBHOOK, Progress.REFUSED): 1}
+    loop.offer(Resend(id="a1", at=0, by="ops"))
+    await loop.until(lambda: loop.outcomes()["a1"][WEBHOOK] == "delivered")
+    assert [(arrival.channel, arrival.id) for arrival in receiver.arrivals] == [(FEISHU, "a1"), (WEBHOOK, "a1")]
+    told = [(out.key, json.loads(out.value)["outcome"]) for out in loop.outputs if out.topic == "outcomes"]
+    assert told == [(b"a1|feishu", "delivered"), (b"a1|webhook", "refused"), (b"a1|webhook", "delivered")]
+
+
+async def test_sent_again_it_outlives_a_restart(start, receiver, make_alert) -> None:
+    """The wish is kept before anything goes out: killed in between, the next worker sends it."""
+    receiver.plan(WEBHOOK, Misbehaviour(status=400))
+    loop = await start(send=(WEBHOOK,))
+    loop.offer(make_alert("a1"))
+    await loop.until(lambda: loop.table and loop.settled())
+    loop.offer(Resend(id="a1", at=0, by="ops"))
+    loop.flush()
+    await loop.notify.close()
+    again = await start(loop.table, send=(WEBHOOK,))
+    await again.until(again.settled)
+    assert [arrival.id for arrival in receiver.arrivals] == ["a1"]
+
+
+async def test_sent_again_where_it_arrived_only_if_named(start, receiver, make_alert) -> None:
+    """Without a channel nothing that arrived is repeated; with one it is, under its id; an unknown alert is logged."""
+    loop = await start(send=(WEBHOOK,))
+    loop.offer(make_alert("a1"))
+    await loop.until(lambda: loop.table and loop.settled())
+    loop.offer(Resend(id="a1", at=0, by="ops"), Resend(id="unknown", at=0, by="ops"))
+    assert loop.flush() == {}
+    loop.offer(Resend(id="a1", at=0, by="ops", channels=(WEBHOOK, "pager")))
+    await loop.until(lambda: len(receiver.arrivals) == 2 and loop.settled())
+    assert loop.outcomes() == {"a1": {WEBHOOK: "delivered", "pager": "unsent"}}
+    assert [arrival.id for arrival in receiver.arrivals] == ["a1", "a1"]
+
+
+async def test_a_route_to_nobody_keeps_the_alert_in_silence(
+    start, receiver, make_alert, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Muted on purpose: kept, counted, and no error."""
+    muted = Alerting(send=(WEBHOOK,), group=0, routes=(Route(scope=("model:trial-*",), send=()),))
+    loop = await start(alerting=muted)
+    loop.offer(make_alert("t", "model:trial-1"), make_alert("a"))
+    await loop.until(lambda: loop.table and loop.settled())
+    assert loop.outcomes() == {"t": {NOWHERE: "muted"}, "a": {WEBHOOK: "delivered"}}
+    assert [record.levelname for record in caplog.records if record.levelno > logging.INFO] == []
+
+
 async def test_too_many_waiting_alerts_are_recorded_not_hoarded(start, receiver, make_alert) -> None:
     """With the receiver down, memory is bounded: what comes beyond is unsent, and its row says why."""
     receiver.plan(WEBHOOK, *[CLOSES] * 10_000)
@@ -263,6 +355,8 @@ class Slow:
     """A sender whose answer does not come before it is told to."""
 
     name = "slow"
+    most = 1
+    reports = True
 
     def __init__(self) -> None:
         self.answer = asyncio.Event()
