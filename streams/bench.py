@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rules.alerts import Alert
+from rules.engine_watch import EngineRow, EngineWatch
 from rules.facts import Fact, Scope, Watermark
 from rules.judge import Judge, Outcome
 from rules.lockstep import LockStep
@@ -16,6 +17,7 @@ from rules.ruling import Ruling
 
 WAITING_ROW = "waiting"
 EPOCH_ROW = "epoch"
+ENGINE_ROW = "engine"
 REPORTS_KEPT = 1_000
 TICK: Millis = SECOND  # how often every scope is ruled on without news
 
@@ -30,12 +32,16 @@ class Ruled(NamedTuple):
 
 
 class Bench:
-    """A judge with its clock. `lockstep` None: wall time, facts take effect as they come."""
+    """A judge with its clock. `lockstep` None: wall time, facts take effect as they come.
 
-    def __init__(self, judge: Judge, lockstep: LockStep | None, now: Millis) -> None:
+    `engine`: on the one partition that tells of the engine itself.
+    """
+
+    def __init__(self, judge: Judge, lockstep: LockStep | None, now: Millis, engine: EngineWatch | None = None) -> None:
         self.judge = judge
         self.epoch = now
         self._lockstep = lockstep
+        self._engine = engine
         self._numbered = 0
         self._ruled_all_at: Millis | None = None
         self._waiting: list[Any] = []
@@ -48,6 +54,9 @@ class Bench:
         own = dict(rows)
         self.raise_epoch(own.pop(EPOCH_ROW, 0))
         self._waiting = own.pop(WAITING_ROW, [])
+        said = own.pop(ENGINE_ROW, None)
+        if self._engine is not None and said is not None:
+            self._engine.row = msgspec.convert(said, EngineRow)
         self.judge.restore(own)
         if self._lockstep is not None:
             for mark in self.judge.marks.known.values():
@@ -73,7 +82,10 @@ class Bench:
     def rule(self, now: Millis) -> Iterator[Ruled]:
         """Rule on what was touched; now and then on everything."""
         if self._lockstep is None:
-            yield from self._number(self.judge.rule(now, every=self._time_for_all(now)))
+            every = self._time_for_all(now)
+            yield from self._number(self.judge.rule(now, every=every))
+            if every and self._engine is not None:
+                self._watch(self._engine, now)
             return
         for tick in self._lockstep.steps(self.judge):
             yield from self._number(self.judge.rule(tick, every=True))
@@ -110,6 +122,12 @@ class Bench:
             if waiting != self._waiting:
                 rows[WAITING_ROW] = self._waiting = waiting
         return rows
+
+    def _watch(self, engine: EngineWatch, now: Millis) -> None:
+        alerts = engine.look(self.judge.marks, now)
+        if alerts:
+            self._reports += alerts
+            self._changes[ENGINE_ROW] = msgspec.to_builtins(engine.row)
 
     def _time_for_all(self, now: Millis) -> bool:
         if self._ruled_all_at is not None and 0 <= now - self._ruled_all_at < TICK:

@@ -6,9 +6,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from rules.alerts import Alert
+from rules.engine_watch import SCOPE, EngineWatch
 from rules.fact_check import read_fact
 from rules.judge import Judge
 from rules.lockstep import LockStep
@@ -17,6 +16,7 @@ from rules.policy import Policy
 from rules.records import Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
+from streams.alert_records import to_output
 from streams.bench import Bench, Ruled
 from streams.dead_letters import DeadLetters
 from streams.decision import to_decision
@@ -25,7 +25,7 @@ from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
 from streams.ruling_metrics import show
-from streams.topics import ALERTS_PARTITION, Topics
+from streams.topics import Topics, facts_partition
 from streams.wall_clock import wall_clock
 
 log = logging.getLogger(__name__)
@@ -69,10 +69,16 @@ class JudgeStep:
         """Take up the partition's books. Every scope is ruled on anew, so Redis and the topics get the newest again."""
         judge = Judge(self._policy, self._rulebook, self._partitions)
         lockstep = LockStep({"usage": self._partitions, "balances": self._partitions, "controls": self._partitions})
-        bench = Bench(judge, lockstep if self._event_clock else None, self._clock())
+        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), self._engine_watch(partition))
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch
+
+    def _engine_watch(self, partition: int) -> EngineWatch | None:
+        """A recording's clock says nothing of how far the engine is."""
+        if self._event_clock or partition != facts_partition(SCOPE, self._partitions):
+            return None
+        return EngineWatch(self._policy.alerts, self._policy.calendar(), self._clock())
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Merge a batch of facts. What cannot be one of ours becomes a dead letter and stops nothing."""
@@ -137,7 +143,7 @@ class JudgeStep:
 
     def _alert(self, alert: Alert) -> Output:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
-        return Output(self._topics.alerts, ALERTS_PARTITION, alert.id.encode(), msgspec.json.encode(alert))
+        return to_output(self._topics.alerts, alert)
 
     def _publish(self, ruled: Ruled) -> bytes:
         ruling = ruled.outcome.ruling

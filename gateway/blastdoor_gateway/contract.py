@@ -142,6 +142,12 @@ class Keys:
     def own(self, scope: str, counter: str, day: str) -> str:
         return f"{self.prefix}:own:{scope}:{counter}:{day}"
 
+    @property
+    def open_gates(self) -> str:
+        """A field for each gate process that lately let calls through without an answer: JSON with `at` (ms), `calls`
+        and `why`. The engine tells people of those at most ten minutes old."""
+        return f"{self.prefix}:gate:open"
+
     def daily_usage(self, day: str, model: str, key_hash: str) -> str:
         return f"{self.daily_usages(day)}{model}:{key_hash}"
 
