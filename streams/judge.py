@@ -7,8 +7,9 @@ import logging
 from collections.abc import Callable, Sequence
 
 from rules.alerts import Alert
-from rules.engine_watch import SCOPE, EngineWatch
+from rules.engine_watch import EngineWatch
 from rules.fact_check import read_fact
+from rules.facts import GLOBAL
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import LATEST, Millis
@@ -24,7 +25,7 @@ from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
-from streams.ruling_metrics import show
+from streams.ruling_metrics import hide, show, show_account
 from streams.topics import Topics, facts_partition
 from streams.wall_clock import wall_clock
 
@@ -69,16 +70,12 @@ class JudgeStep:
         """Take up the partition's books. Every scope is ruled on anew, so Redis and the topics get the newest again."""
         judge = Judge(self._policy, self._rulebook, self._partitions)
         lockstep = LockStep({"usage": self._partitions, "balances": self._partitions, "controls": self._partitions})
-        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), self._engine_watch(partition))
+        calendar = self._policy.calendar() if partition == facts_partition(GLOBAL, self._partitions) else None
+        engine = EngineWatch(self._policy.alerts, calendar, self._clock()) if calendar is not None else None
+        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), calendar, engine)
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch
-
-    def _engine_watch(self, partition: int) -> EngineWatch | None:
-        """A recording's clock says nothing of how far the engine is."""
-        if self._event_clock or partition != facts_partition(SCOPE, self._partitions):
-            return None
-        return EngineWatch(self._policy.alerts, self._policy.calendar(), self._clock())
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Merge a batch of facts. What cannot be one of ours becomes a dead letter and stops nothing."""
@@ -108,6 +105,7 @@ class JudgeStep:
         self._refused.pop(partition, None)
         for scope in bench.judge.books if bench else ():
             self._publisher.forget(scope)
+            hide(self._metrics, scope)
             self._actions.pop(scope, None)
 
     def outbid(self, scope: str, held: tuple[int, int]) -> None:
@@ -147,9 +145,11 @@ class JudgeStep:
 
     def _publish(self, ruled: Ruled) -> bytes:
         ruling = ruled.outcome.ruling
-        decision = to_decision(ruling, ruled.version, self._zone)
+        decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account)
         self._publisher.offer(decision, legacy_input(ruling, self._policy))
         show(self._metrics, ruling, history=ruled.outcome.history)
+        if ruled.outcome.account is not None:
+            show_account(self._metrics, ruling.scope, ruled.outcome.account)
         self._log(ruling)
         return decision.to_json()
 
