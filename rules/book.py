@@ -12,6 +12,7 @@ from rules.alerts import Alert
 from rules.announce import Announced, announce
 from rules.calendar import Calendar, Day
 from rules.calibration import calibrate
+from rules.concerns import concerns, refused_since
 from rules.counter import Counter
 from rules.curve import Folded
 from rules.facts import Heard, Minutes, Partial, Scope
@@ -37,6 +38,7 @@ class BookRow(Struct, kw_only=True):
     calibrations: list[Calibration] = []  # taken in when the book is looked at next
     folded: Folded = field(default_factory=Folded)
     announced: Announced = Announced()
+    refused_since: Millis = 0  # calls are to be refused since then; 0: they are not
     carried: int = 0
     closed_before: Day = ""
     last: Ruling | None = None  # the newest in the history
@@ -99,8 +101,10 @@ class ModelBook:
 
     def announce(self, ruling: Ruling, sight: Sight) -> list[Alert]:
         """What people should hear of a ruling and of what was noticed on the way to it, once."""
-        row = self.row
-        alerts, row.announced = announce(ruling, sight.notices, row.announced, self._policy.alerts, row.pool.told)
+        row, alerting = self.row, self._policy.alerts
+        row.refused_since = refused_since(row.refused_since, ruling)
+        found = concerns(row.pool, sight.metered, ruling, row.refused_since, alerting.watch, self._calendar)
+        alerts, row.announced = announce(ruling, sight.notices, row.announced, alerting, row.pool.told, found)
         return alerts
 
     def enter(self, ruling: Ruling) -> bool:

@@ -6,9 +6,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from rules.alerts import Alert
+from rules.engine_watch import EngineWatch
 from rules.fact_check import read_fact
 from rules.facts import GLOBAL
 from rules.judge import Judge
@@ -18,6 +17,7 @@ from rules.policy import Policy
 from rules.records import Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
+from streams.alert_records import to_output
 from streams.bench import Bench, Ruled
 from streams.dead_letters import DeadLetters
 from streams.decision import to_decision
@@ -26,7 +26,7 @@ from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
 from streams.ruling_metrics import hide, show, show_account
-from streams.topics import ALERTS_PARTITION, Topics, facts_partition
+from streams.topics import Topics, facts_partition
 from streams.wall_clock import wall_clock
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,8 @@ class JudgeStep:
         judge = Judge(self._policy, self._rulebook, self._partitions)
         lockstep = LockStep({"usage": self._partitions, "balances": self._partitions, "controls": self._partitions})
         calendar = self._policy.calendar() if partition == facts_partition(GLOBAL, self._partitions) else None
-        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), calendar)
+        engine = EngineWatch(self._policy.alerts, calendar, self._clock()) if calendar is not None else None
+        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), calendar, engine)
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch
@@ -140,7 +141,7 @@ class JudgeStep:
 
     def _alert(self, alert: Alert) -> Output:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
-        return Output(self._topics.alerts, ALERTS_PARTITION, alert.id.encode(), msgspec.json.encode(alert))
+        return to_output(self._topics.alerts, alert)
 
     def _publish(self, ruled: Ruled) -> bytes:
         ruling = ruled.outcome.ruling

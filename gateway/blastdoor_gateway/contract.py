@@ -180,6 +180,12 @@ class Keys:
     def answer(self, digest: str) -> str:
         return f"{self.prefix}:answer:{digest}"
 
+    @property
+    def open_gates(self) -> str:
+        """A field for each gate process that lately let calls through without an answer: JSON with `at` (ms), `calls`
+        and `why`. The engine tells people of those at most ten minutes old."""
+        return f"{self.prefix}:gate:open"
+
     def daily_usage(self, day: str, model: str, key_hash: str) -> str:
         return f"{self.daily_usages(day)}{model}:{key_hash}"
 
