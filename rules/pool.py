@@ -14,7 +14,7 @@ from rules.contradictions import Finding, Verdict, examine
 from rules.ends import forget, high_end, low_end
 from rules.evidence import low_counts, witness
 from rules.expiry import record_expired
-from rules.lag_bound import lag_in_force, learned, undone
+from rules.lag_bound import lag_in_force, learned, needed, undone
 from rules.losses import raise_floor, with_loss
 from rules.moment import DAY, MINUTE, Millis
 from rules.policy import ModelTerms
@@ -138,9 +138,11 @@ def _settle(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Evi
                 numbers={"lag_ms": found.lag},
             )
         ]
+    elif found.verdict is Verdict.LONG:
+        state.lag = needed(state, at)
     elif found.verdict is not Verdict.FITS:
         notices = [_restart(state, terms, metered, evidence, found)]
-    if found.verdict in (Verdict.FITS, Verdict.LAGS):
+    if found.verdict in (Verdict.FITS, Verdict.LONG, Verdict.LAGS):
         state.evidence.append(evidence)
     lag = lag_in_force(state, terms, at)
     if low_counts(evidence, metered.since, lag):
