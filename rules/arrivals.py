@@ -24,15 +24,13 @@ def find_arrivals(state: PoolState, reading: Reading, evidence: Evidence, curve:
     """Compare a reading with the ones before it."""
     if reading.packages is None:
         return _by_balance(state, evidence, curve, lag)
-    fresh, strange = [], False
-    for package in listed(reading):
-        if package.id in state.known:
-            continue
-        if _is_new(package, state.lists.get(reading.source), lag):
-            fresh.append(_arrival(package, reading.at))
-        else:
-            strange = strange or package.available > 0
-    return Arrivals(fresh, strange and bool(state.evidence))
+    last_list = state.lists.get(reading.source)
+    unknown = [package for package in listed(reading) if package.id not in state.known and package.available > 0]
+    if last_list is None:
+        return Arrivals([], opens=bool(unknown and state.evidence))
+    new = [_arrival(package, reading.at) for package in unknown if package.effective > last_list - lag]
+    found = [_found(package, reading.at) for package in unknown if package.effective <= last_list - lag]
+    return Arrivals([*new, *found], opens=bool(found))
 
 
 def remember_packages(state: PoolState, reading: Reading) -> None:
@@ -49,11 +47,6 @@ def remember_packages(state: PoolState, reading: Reading) -> None:
     state.known = {name: expires for expires, name in sorted(lasting)[-PACKAGES_KNOWN:]}
 
 
-def _is_new(package: Package, last_list: Millis | None, lag: Millis) -> bool:
-    """Never seen though an earlier complete list of the source could have shown it."""
-    return last_list is not None and package.effective > last_list - lag
-
-
 def _arrival(package: Package, at: Millis) -> Change:
     """What is left at first sight is certain for the low end; a package that soon ends adds nothing to it."""
     counts_from = max(at, package.effective)
@@ -61,6 +54,11 @@ def _arrival(package: Package, at: Millis) -> Change:
     left = package.total if package.available >= package.total else package.available - allowance(package.total)
     low = max(0, left) if lasting else 0
     return Change(cause=Cause.RETURN, at=counts_from, seen=at, low=low, high=package.total, id=package.id)
+
+
+def _found(package: Package, at: Millis) -> Change:
+    """Effective long before the last list: whether it was in earlier balances is not known, so it raises nothing."""
+    return Change(cause=Cause.FOUND, at=at, seen=at, low=0, high=package.total, id=package.id)
 
 
 def _by_balance(state: PoolState, evidence: Evidence, curve: Curve, lag: Millis) -> Arrivals:

@@ -71,7 +71,7 @@ def _rule_alone(state: PoolState, told: Evidence, metered: Metered, terms: Model
     state.evidence, state.pending = [told], []
     state.anchor, state.opened = told.at, 0
     state.top = state.floor = None
-    raise_floor(state, told, metered.curve, lag_in_force(state, terms, now))
+    raise_floor(state, told, metered, lag_in_force(state, terms, now))
 
 
 def _taken(calibration: Calibration) -> Notice:

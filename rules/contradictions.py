@@ -6,9 +6,10 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from rules.ends import floor_end, high_end
+from rules.ends import high_end
 from rules.evidence import low_of, residual
 from rules.lag_bound import fitting_lag, lag_in_force
+from rules.losses import floor_end
 from rules.moment import Millis
 from rules.policy import ModelTerms
 from rules.pool_state import Evidence, Metered, PoolState

@@ -15,6 +15,7 @@ from msgspec import Struct
 from rules.moment import HOUR, MINUTE, Millis
 
 HOURS_KEPT = 48
+FOLDED_AT_ONCE = 15  # minutes: folding is done now and then
 KEEP: Millis = 8 * HOUR  # the default lag ceiling + 2 h
 
 
@@ -85,7 +86,7 @@ class Curve:
     def fold(self, now: Millis, keep: Millis = KEEP) -> None:
         """Fold minutes older than `keep` into hours, and hours older than two days into the base."""
         first = (now - keep) // MINUTE
-        if first <= self._first:
+        if first < self._first + FOLDED_AT_ONCE:
             return
         self._first = first
         for minute in [m for m in self._minutes if m < first]:

@@ -53,14 +53,6 @@ def low_end(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) 
     return max(ends, key=lambda end: end.value, default=None)
 
 
-def floor_end(state: PoolState, lag: Millis, metered: Metered, now: Millis) -> int | None:
-    """The best low end since the pool was last started afresh, if metering had no gap since."""
-    floor = state.floor
-    if floor is None or metered.since is None or floor.at - lag < metered.since:
-        return None
-    return raised_low(floor.value + metered.curve.seed, floor.at, state.changes, now)
-
-
 def forget(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -> None:
     """Drop evidence that can no longer matter; high ends too old to be revised by late usage become one number."""
     curve, lag = metered.curve, lag_in_force(state, terms, now)

@@ -63,7 +63,7 @@ def witness(reading: Reading) -> Evidence:
         asked=min(reading.at, reading.asked_at or reading.at),
         balance=balance(reading),
         source=reading.source,
-        settled=reading.settled_until,
+        settled=None if reading.settled_until is None else min(reading.settled_until, reading.at),
         expiring=ending(listed(reading), reading.at),
     )
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rules.curve import Curve
 from rules.evidence import low_of, raised_low
 from rules.moment import DAY, HOUR, Millis
-from rules.pool_state import Evidence, Fold, Loss, PoolState
+from rules.pool_state import Evidence, Fold, Loss, Metered, PoolState
 
 REMEMBERED: Millis = 7 * DAY
 ONE_EPISODE: Millis = HOUR  # the same loss seen in parts as it is settled
@@ -31,9 +30,17 @@ def with_loss(losses: list[Loss], loss: Loss) -> list[Loss]:
     return [*kept, loss]
 
 
-def raise_floor(state: PoolState, evidence: Evidence, curve: Curve, lag: Millis) -> None:
+def raise_floor(state: PoolState, evidence: Evidence, metered: Metered, lag: Millis) -> None:
     """Keep the best low end since the anchor, without ageing: losses are measured from it."""
-    value = low_of(evidence, curve, lag, evidence.at) - curve.seed
+    value = low_of(evidence, metered.curve, lag, evidence.at)
+    floor = floor_end(state, lag, metered, evidence.at)
+    if floor is None or value > floor:
+        state.floor = Fold(value - metered.curve.seed, evidence.at, evidence.id)
+
+
+def floor_end(state: PoolState, lag: Millis, metered: Metered, now: Millis) -> int | None:
+    """That low end now, if metering had no gap since."""
     floor = state.floor
-    if floor is None or value > raised_low(floor.value, floor.at, state.changes, evidence.at):
-        state.floor = Fold(value, evidence.at, evidence.id)
+    if floor is None or metered.since is None or floor.at - lag < metered.since:
+        return None
+    return raised_low(floor.value + metered.curve.seed, floor.at, state.changes, now)

@@ -26,7 +26,7 @@ PENDING_KEPT = 256
 
 def observe(state: PoolState, reading: Reading) -> bool:
     """Take a reading in; False for a duplicate, one too old to say anything, and an empty list, which is no reading."""
-    if reading.at < state.anchor or reading.packages == ():
+    if reading.at < max(state.anchor, state.sealed) or reading.packages == ():
         return False
     if reading.id in _ids(state):
         return False
@@ -73,10 +73,6 @@ def _snapshot(state: PoolState, metered: Metered) -> None:
 
 def _seal(state: PoolState, terms: ModelTerms, metered: Metered, reading: Reading) -> list[Notice]:
     evidence = witness(reading)
-    if evidence.at < state.sealed:
-        if evidence.at >= state.anchor:
-            insort(state.evidence, evidence, key=lambda known: (known.at, known.id))
-        return []
     state.sealed = evidence.at
     lag = lag_in_force(state, terms, evidence.at)
     notices = record_expired(state, metered.curve, lag, evidence.at)
@@ -130,7 +126,7 @@ def _settle(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Evi
         state.evidence.append(evidence)
     lag = lag_in_force(state, terms, at)
     if low_counts(evidence, metered.since, lag):
-        raise_floor(state, evidence, curve, lag)
+        raise_floor(state, evidence, metered, lag)
     return notices
 
 
@@ -142,7 +138,7 @@ def _restart(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Ev
         state.grant += 1
         kind, what = Kind.UNSEEN_ARRIVAL, f"at least {found.least:,} tokens came unseen"
     else:
-        used = metered.curve.begun_by(at) - metered.curve.ended_by(state.floor.at if state.floor else at)
+        used = metered.curve.ended_by(at) - metered.curve.ended_by(state.floor.at if state.floor else at)
         change = Change(cause=Cause.LOSS, at=at, seen=at, low=-found.most, high=-found.least, id=evidence.id)
         state.losses = with_loss(state.losses, Loss(at, (found.least + found.most) // 2, used))
         idle = metered.total == metered.curve.ended_by(at - DAY)

@@ -63,6 +63,7 @@ class Cause(StrEnum):
     """Why the pool changed."""
 
     RETURN = "return"  # a listed package
+    FOUND = "found"  # a listed package that earlier lists should have shown
     RISE = "rise"  # a higher balance without a list
     UNSEEN = "unseen"  # an arrival only noticed by its contradiction
     LOSS = "loss"

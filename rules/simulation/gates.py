@@ -55,11 +55,11 @@ class KnowingGate:
 class FormulaGate:
     """A gate of old: balance and usage as of the last reading, usage counted from midnight."""
 
-    def __init__(self, name: str, terms: ModelTerms) -> None:
+    def __init__(self, name: str, terms: ModelTerms, yesterday: int) -> None:
         self.name = name
         self._terms = terms
         self._used = 0
-        self._given = Inputs(None, terms.small_buffer, None, None, None)
+        self._given = Inputs(None, terms.small_buffer, None, None, yesterday)
 
     def room(self, now: Millis) -> int | None:  # noqa: ARG002
         limit = FORMULAS[self.name].limit(self._given)

@@ -34,7 +34,7 @@ class Kind(Struct, frozen=True, kw_only=True):
 
 INSIDE = (
     Kind(name="steady", says="a day like any other"),
-    Kind(name="exhausted", says="demand three times the pool", pool=500_000, demand=3.0),
+    Kind(name="exhausted", says="demand three times the pool", pool=1_500_000, demand=3.0),
     Kind(name="bursty", says="150,000 tokens in 14 minutes, many times a day", pool=1_800_000, demand=2.0, bursts=14),
     Kind(name="residual", says="readings off by up to 135 tokens", residual=135, demand=1.2),
     Kind(name="unlisted", says="readings without package lists", lists=False, demand=1.2),

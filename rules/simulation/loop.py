@@ -18,7 +18,8 @@ from rules.simulation.kinds import Kind
 from rules.simulation.provider import Provider
 from rules.simulation.script import START, Script, draw, metered_since
 
-KNOWING = "all-knowing"
+KNOWING = "all-knowing"  # admits exactly what is really left
+KNOWING_WITH_BUFFER = "all-knowing, with the buffer"
 CALENDAR = Calendar("Asia/Shanghai")
 
 
@@ -36,6 +37,7 @@ class Outcome(Struct, kw_only=True):
     outside: int = 0  # readings with the true pool outside the bounds
     slack: int = 0  # sum over readings of true pool - low end, where there is one
     pools: int = 0  # sum of the day's true pools at these readings
+    share: float = 0.0  # unmetered, as learned
     notices: list[Notice] = []
 
 
@@ -59,9 +61,11 @@ def compare(kind: Kind, days: int, seed: str, formulas: tuple[str, ...], terms: 
 def _gate(formula: str, provider: Provider, terms: ModelTerms, since: Millis, kind: Kind) -> Gate:
     if formula == KNOWING:
         return KnowingGate(provider)
+    if formula == KNOWING_WITH_BUFFER:
+        return KnowingGate(provider, terms.small_buffer)
     if formula == "interval":
         return IntervalGate(terms, CALENDAR, since, kind.skew)
-    return FormulaGate(formula, terms)
+    return FormulaGate(formula, terms, yesterday=round(kind.pool * min(1.0, kind.demand)))
 
 
 def _events(script: Script) -> Iterator[tuple[Millis, int, int]]:
@@ -81,6 +85,7 @@ class _Table:
     def __init__(self, script: Script, provider: Provider, gate: Gate, since: Millis) -> None:
         self._script, self._provider, self._gate, self._since = script, provider, gate, since
         self._due: dict[int, int] = {}
+        self._charged_before = 0
         self._out = Outcome(formula=gate.name, kind=script.kind.name, days=script.days)
         self._steps = (self._day, self._return, self._batch, self._call, self._unmetered, self._poll)
 
@@ -90,7 +95,8 @@ class _Table:
     def outcome(self) -> Outcome:
         if isinstance(self._gate, IntervalGate):
             self._out.notices = self._gate.notices
-        self._out.charged = self._provider.charged
+            self._out.share = self._gate.bounds.share if self._gate.bounds else 0.0
+        self._out.charged = self._provider.charged - self._charged_before
         return self._out
 
     def _day(self, at: Millis, day: int) -> None:
@@ -112,6 +118,7 @@ class _Table:
     def _call(self, at: Millis, tokens: int) -> None:
         if at < self._since:
             self._provider.consume(at, tokens)
+            self._charged_before = self._provider.charged
             return
         room, left = self._gate.room(at), self._provider.remaining(at)
         if room is None or tokens > room:

@@ -41,7 +41,10 @@ def draw(kind: Kind, days: int, random: Random) -> Script:
         kind=kind,
         days=days,
         calls=calls,
-        polls=[(at, random.randint(-kind.residual, kind.residual)) for at in _steps(metered_since(kind), days, kind.poll, random)],
+        polls=[
+            (at, random.randint(-kind.residual, kind.residual))
+            for at in _steps(metered_since(kind), days, kind.poll, random)
+        ],
         batches=list(_batches(kind, days, random)),
         returns=[START + day * DAY + random.randint(*kind.returns) for day in range(1, days)],
     )

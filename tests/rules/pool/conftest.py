@@ -49,7 +49,9 @@ class Model:
         self.curve.add(when, tokens)
         self.days[CALENDAR.day(when)] += tokens
 
-    def read(self, text: str, available: int, *packages: Package, complete_until: str | None = None, **more: object) -> Bounds:
+    def read(
+        self, text: str, available: int, *packages: Package, complete_until: str | None = None, **more: object
+    ) -> Bounds:
         """Hear a reading and look at the pool at its time."""
         self.count += 1
         fields = {"id": f"r{self.count}", "packages": packages or None, "source": "api"} | more

@@ -20,9 +20,14 @@ LATENESS = 5 * SECOND
 
 @st.composite
 def histories(draw) -> list[tuple[int, int | Reading]]:
-    """Some hours of usage (tokens) and readings settled up to half an hour late, arrivals and losses included."""
+    """Some hours of usage (tokens) and readings settled up to half an hour late, arrivals and losses included.
+
+    Usage falls on whole minutes: within a minute C is not known, and a reading tested later sees more of its own.
+    """
     paces = draw(st.lists(st.sampled_from([0, 0, 300, 1_000, 4_000]), min_size=8, max_size=24))
-    usage = [(START + block * 15 * MINUTE + m * MINUTE + 7_000, pace) for block, pace in enumerate(paces) for m in range(15)]
+    usage = [
+        (START + (block * 15 + m) * MINUTE, pace) for block, pace in enumerate(paces) for m in range(15)
+    ]
     usage = [(at, tokens) for at, tokens in usage if tokens]
     pool, at, history = 400_000, START + 20 * MINUTE, list(usage)
     while at < START + len(paces) * 15 * MINUTE:
@@ -54,7 +59,12 @@ class Judge:
     def look(self, now: int, complete_until: int) -> Bounds:
         self.curve.fold(now)
         metered = Metered(
-            curve=self.curve, complete_until=complete_until, since=START - HOUR, day="2026-08-13", day_start=START, day_base=0
+            curve=self.curve,
+            complete_until=complete_until,
+            since=START - HOUR,
+            day="2026-08-13",
+            day_start=START,
+            day_base=0,
         )
         return infer(self.state, TERMS, metered, now)[0]
 

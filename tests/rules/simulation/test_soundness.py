@@ -1,0 +1,53 @@
+"""Whatever a provider does within the assumptions, the true pool is between the ends and nothing is charged."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from rules.moment import HOUR, MINUTE
+from rules.policy import ModelTerms
+from rules.simulation.kinds import Kind
+from rules.simulation.loop import play
+from rules.simulation.script import draw
+
+
+@st.composite
+def kinds(draw_) -> Kind:
+    """Any provider whose settlement stays under D = 30 min, calls and clocks included."""
+    least = draw_(st.integers(0, 20))
+    widest = draw_(st.integers(least, 25))
+    longest = draw_(st.integers(1, 28 - widest))
+    poll = draw_(st.integers(1, 40))
+    return Kind(
+        name="any",
+        says="drawn by chance",
+        pool=draw_(st.sampled_from([60_000, 500_000, 1_200_000, 1_900_000])),
+        demand=draw_(st.sampled_from([0.1, 0.6, 1.2, 3.0])),
+        bursts=draw_(st.integers(0, 20)),
+        poll=(poll * MINUTE, (poll + draw_(st.integers(0, 20))) * MINUTE),
+        delay=(least * MINUTE, widest * MINUTE),
+        period=(MINUTE // 2, longest * MINUTE),
+        returns=(0, draw_(st.integers(1, 13)) * HOUR),
+        lists=draw_(st.booleans()),
+        ends=tuple(draw_(st.lists(st.sampled_from([0.3, 0.5, 1.0, 1.42]), max_size=2, unique=True))),
+        start_hour=draw_(st.sampled_from([None, None, 0.0, 9.5, 16.0])),
+    )
+
+
+def with_lists_where_packages_end(kind: Kind) -> Kind:
+    """An end that no list shows is outside the assumptions."""
+    return replace(kind, lists=kind.lists or bool(kind.ends))
+
+
+@settings(max_examples=25, deadline=None)
+@given(kinds().map(with_lists_where_packages_end), st.integers(0, 1_000_000), st.sampled_from([0, 10_000]))
+def test_inside_the_assumptions_the_ends_hold_and_nothing_is_charged(kind: Kind, seed: int, buffer: int) -> None:
+    """At every reading, with or without a buffer."""
+    outcome = play(draw(kind, 2, Random(seed)), "interval", ModelTerms(small_buffer=buffer))
+    assert outcome.outside == 0
+    assert outcome.charged == 0
+    assert {str(notice.kind) for notice in outcome.notices} <= {"arrival", "expired", "return_overdue"}
