@@ -17,7 +17,8 @@ from rules.thresholds import Raised, Standing, newly_reached, reached
 KEPT = 200  # ids remembered; far more than two windows of one scope can raise
 
 CRITICAL = frozenset({Kind.LAG_BOUND_BROKEN, Kind.UNEXPLAINED})
-SILENT = frozenset({Kind.ARRIVAL, Kind.CALIBRATED})  # the daily course of things: in the history, and no more
+# The daily course of things: in the history, and no more.
+SILENT = frozenset({Kind.ARRIVAL, Kind.CALIBRATED, Kind.EXPIRED})
 
 
 class Announced(Struct, frozen=True):

@@ -184,6 +184,7 @@ class ModelBook:
             base=sight.metered.day_base,
             counter=str(self.row.born),
             guarded=self._guarded(day),
+            failed=verdict.failed,
             bounds=sight.bounds,
         )
 

@@ -9,7 +9,7 @@ from rules.pool_state import Expired, Fold, Notice, PoolState
 
 
 def record_expired(state: PoolState, curve: Curve, lag: Millis, now: Millis) -> list[Notice]:
-    """Book the listed packages that ended by `now`, each once: all that was left at most, less all usage since at least."""
+    """Book the listed packages that ended by `now`, each once: at least what usage since cannot have taken."""
     ended = [package for package in state.packages if package.expires <= now]
     state.packages = [package for package in state.packages if package.expires > now]
     state.expired = [known for known in state.expired if known.at > now - 2 * DAY]

@@ -19,7 +19,7 @@ def lag_in_force(state: PoolState, terms: ModelTerms, now: Millis) -> Millis:
 
 
 def fitting_lag(evidence: Evidence, ceiling: int, curve: Curve, terms: ModelTerms, lag: Millis) -> Millis | None:
-    """The shortest lag above D with which the reading stays under `ceiling`, and a margin; None: not even D_max does."""
+    """The shortest lag above D with which the reading stays under `ceiling`, plus a margin; None beyond D_max."""
     if evidence.settled is not None:
         return None
     for longer in range(lag + MINUTE, terms.lag_ceiling + MINUTE, MINUTE):

@@ -105,7 +105,7 @@ def _arrive(state: PoolState, terms: ModelTerms, metered: Metered, change: Chang
 
 def _settle(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Evidence, found: Finding) -> list[Notice]:
     """Do what the finding asks for."""
-    curve, at = metered.curve, evidence.at
+    at = evidence.at
     if found.verdict is Verdict.EMPTY:
         return []
     notices = []

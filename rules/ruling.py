@@ -34,6 +34,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
     base: int
     counter: str
     guarded: dict[Day, int]
+    failed: tuple[str, ...] = ()  # rules that could not be evaluated: `name: cause`
     bounds: Bounds
 
     @property

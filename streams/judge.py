@@ -3,6 +3,7 @@ the rows that remember it."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -24,6 +25,8 @@ from streams.publish.publisher import Publisher
 from streams.ruling_metrics import show
 from streams.topics import Topics, facts_partition
 from streams.wall_clock import wall_clock
+
+log = logging.getLogger(__name__)
 
 
 class JudgeStep:
@@ -56,6 +59,7 @@ class JudgeStep:
         self._zone = policy.calendar().zone
         self._decode = msgspec.json.Decoder(Fact).decode
         self._benches: dict[int, Bench] = {}
+        self._actions: dict[str, str] = {}  # last logged
         self._touch: dict[int, Callable[[], None]] = {}
 
     async def assigned(self, partition: int, restored: Restored) -> None:
@@ -89,6 +93,7 @@ class JudgeStep:
         self._touch.pop(partition, None)
         for scope in bench.judge.books if bench else ():
             self._publisher.forget(scope)
+            self._actions.pop(scope, None)
 
     def outbid(self, scope: str, held: tuple[int, int]) -> None:
         """Redis holds a higher version of a scope that is ours: go above it and publish again."""
@@ -128,4 +133,14 @@ class JudgeStep:
         decision = to_decision(ruling, ruled.version, self._zone)
         self._publisher.offer(decision, legacy_input(ruling, self._policy))
         show(self._metrics, ruling, history=ruled.outcome.history)
+        self._log(ruling)
         return decision.to_json()
+
+    def _log(self, ruling: Ruling) -> None:
+        """One line for each change of what a gateway is told to do, with the reason."""
+        if self._actions.get(ruling.scope) == ruling.action:
+            return
+        self._actions[ruling.scope] = ruling.action
+        log.info("%s is now %s: %s (rule %s)", ruling.scope, ruling.action, ruling.reason, ruling.rule)
+        for failure in ruling.failed:
+            log.error("rule %s about %s", failure, ruling.scope)

@@ -95,7 +95,8 @@ class Meter:
         if isinstance(found, Clock):
             if self._event_clock:
                 meter.tick(found.at)
-                self._emit(metered, record.offset + 1, meter.clock.now)  # shipped again, a recording moves no clock back
+                # The meter's clock, not the record's: shipped again, a recording moves no clock back.
+                self._emit(metered, record.offset + 1, meter.clock.now)
         elif isinstance(found, Refusal):
             self._metrics.refusals.labels(model=self._policy.canonical(found.model)).inc()
         elif found is not None:

@@ -97,6 +97,7 @@ class Metrics:
             ["model", "action"],
             registry=to,
         )
+        self.rule_failures = Counter("blastdoor_rule_failures", "Failed evaluations of a rule.", ["rule"], registry=to)
         self.decisions = Counter(
             "blastdoor_decisions", "Decisions that changed, by action and rule.", ["action", "rule"], registry=to
         )

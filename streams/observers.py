@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rules.moment import Millis
 from streams.delivery.step import Observer as DeliveryObserver
 from streams.metrics import Metrics
+from streams.notify import COUNTED
 from streams.publish.observer import Cause, LegacyOutcome, Outcome, Trouble
 
 
@@ -60,8 +63,11 @@ class PublishMetrics:
 class NotifyMetrics:
     """What became of alerts, by channel."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, channels: Iterable[str]) -> None:
         self._metrics = metrics
+        for channel in channels:
+            for outcome in COUNTED:
+                metrics.alerts.labels(channel=channel, outcome=outcome)
 
     def counted(self, channel: str, outcome: str) -> None:
         self._metrics.alerts.labels(channel=channel, outcome=outcome).inc()

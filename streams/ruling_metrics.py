@@ -23,6 +23,8 @@ def show(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
     _set(metrics.reading, None if bounds.reading_at is None else bounds.reading_at / 1000, model)
     for action in Action:
         metrics.action.labels(model=model, action=action.value).set(action.value == ruling.action)
+    for failure in ruling.failed:
+        metrics.rule_failures.labels(rule=failure.partition(":")[0]).inc()
     if history:
         metrics.decisions.labels(action=ruling.action, rule=ruling.rule).inc()
 

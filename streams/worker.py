@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -32,6 +33,8 @@ from streams.settings import Settings
 from streams.topics import Topics, detect_timing, ensure_topics
 from streams.wall_clock import wall_clock
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(slots=True)
 class Desk:
@@ -52,6 +55,8 @@ class Desk:
 
 def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     """Run a worker; the exit code. Raises BrokerUnavailable and TopicError before anything starts."""
+    for section in policy.dormant():
+        log.warning("the policy's section `%s` is checked but not enforced by this version", section)
     partitions = asyncio.run(ensure_topics(settings.kafka, settings.prefix))
     timing = asyncio.run(detect_timing(settings.kafka))
     metrics, desk = Metrics(), Desk()
@@ -104,7 +109,7 @@ def _notify(settings: Settings, policy: Policy, metrics: Metrics, wire: Wire) ->
         policy.alerts,
         zone=policy.calendar().zone,
         timing=timing,
-        observer=NotifyMetrics(metrics),
+        observer=NotifyMetrics(metrics, policy.alerts.send),
     )
 
 

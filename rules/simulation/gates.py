@@ -1,4 +1,4 @@
-"""What stands before the provider: a gate that admits calls by one formula, fed with what it could really have known."""
+"""What stands before the provider: gates that admit calls by one formula, fed with what they could have known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The provider's books: packages burned first in first out, settled in batches that run behind, returned the next day."""
+"""The provider's books: packages burned first in first out, settled in batches that lag, returned the next day."""
 
 from __future__ import annotations
 

@@ -94,6 +94,11 @@ KINDS: dict[str, Phrase] = {
         "There is more to use free of charge; thresholds are announced anew.",
         "Nothing is to be done.",
     ),
+    Kind.EXPIRED: Phrase(
+        "a package of {who} ended with tokens left",
+        "These tokens are lost for good; nothing is charged as long as the rest of the pool lasts.",
+        "Use what is near its end first: plan calls for the last days of a package.",
+    ),
 }
 
 EN = Words(

@@ -44,7 +44,7 @@ class Partition:
         self.step = self.make()
         self.handled = self.position
         rows = msgspec.json.decode(msgspec.json.encode(self.rows))
-        restored = Restored(rows, 0, self.position, lost=False, log=self, touch=lambda: None, fail=lambda error: None)
+        restored = Restored(rows, 0, self.position, lost=False, log=self, touch=lambda: None, fail=lambda _: None)
         asyncio.run(self.step.assigned(0, restored))
 
     def handle(self, count: int) -> None:

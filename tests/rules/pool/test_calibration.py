@@ -74,6 +74,16 @@ def test_a_wrong_calibration_is_found_out_by_the_next_readings(model) -> None:
     assert abs(model.low - 1_005_000) <= 150
 
 
+def test_a_calibration_too_low_is_told_and_never_charges(model) -> None:
+    """Forced 300,000 too low: readings above it are taken for a longer lag first, so free tokens stay unused."""
+    metered_overnight(model)
+    model.calibrate("10:05", 700_000, force=True)
+    model.use("10:10", 1_000)
+    model.read("10:45", 984_000)
+    assert {"lag_bound_broken", "unseen_arrival"} & set(model.kinds)
+    assert model.low <= 1_005_000
+
+
 def test_one_of_another_day_is_refused(model) -> None:
     """Only the day's own start is known."""
     metered_overnight(model)

@@ -25,9 +25,7 @@ def histories(draw) -> list[tuple[int, int | Reading]]:
     Usage falls on whole minutes: within a minute C is not known, and a reading tested later sees more of its own.
     """
     paces = draw(st.lists(st.sampled_from([0, 0, 300, 1_000, 4_000]), min_size=8, max_size=24))
-    usage = [
-        (START + (block * 15 + m) * MINUTE, pace) for block, pace in enumerate(paces) for m in range(15)
-    ]
+    usage = [(START + (block * 15 + m) * MINUTE, pace) for block, pace in enumerate(paces) for m in range(15)]
     usage = [(at, tokens) for at, tokens in usage if tokens]
     pool, at, history = 400_000, START + 20 * MINUTE, list(usage)
     while at < START + len(paces) * 15 * MINUTE:

@@ -51,7 +51,7 @@ def replay(model, name: str):
 
 
 def gaps(model, name: str, truth: dict[str, dict]) -> list[tuple[int | None, int, int]]:
-    """(true pool - low end, high end - true pool, true pool of the day) of each reading, on the scale of what is left."""
+    """(true pool - low end, high end - true pool, true pool of the day) at each reading."""
     found = []
     for id_, bounds, total in replay(model, name):
         left = truth[id_]["remaining"]
