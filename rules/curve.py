@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from rules.moment import HOUR, MINUTE, Millis
 
-HOURS_KEPT = 48
-FOLDED_AT_ONCE = 15  # minutes: folding is done now and then
+HOURS_KEPT = 40  # before the minutes
 KEEP: Millis = 8 * HOUR  # the default lag ceiling + 2 h
 
 
@@ -36,9 +35,6 @@ class Curve:
         kept = folded or Folded()
         self.seed = 0
         self.late = kept.late
-        self.revision = (
-            0  # changes when a minute before the newest does: what was worked out from old minutes no longer holds
-        )
         self._first = kept.first
         self._base = kept.base
         self._hours = dict(kept.hours)
@@ -84,9 +80,9 @@ class Curve:
                 del self._strays[newest]
 
     def fold(self, now: Millis, keep: Millis = KEEP) -> None:
-        """Fold minutes older than `keep` into hours, and hours older than two days into the base."""
-        first = (now - keep) // MINUTE
-        if first < self._first + FOLDED_AT_ONCE:
+        """Fold whole hours of minutes older than `keep`, and hours older than two days into the base."""
+        first = (now - keep) // HOUR * (HOUR // MINUTE)
+        if first <= self._first:
             return
         self._first = first
         for minute in [m for m in self._minutes if m < first]:
@@ -96,7 +92,7 @@ class Curve:
             hour, tokens = minute * MINUTE // HOUR, self._strays.pop(minute)
             self._hours[hour] = self._hours.get(hour, 0) + tokens
             self.late += tokens
-        for hour in [h for h in self._hours if h < now // HOUR - HOURS_KEPT]:
+        for hour in [h for h in self._hours if h < self._oldest]:
             self._base += self._hours.pop(hour)
         self._rebuild()
 
@@ -153,21 +149,24 @@ class Curve:
     def _placed(self) -> int:
         return self._sums[-1] if self._sums else self._older
 
+    @property
+    def _oldest(self) -> int:
+        """The base is all that ended before this hour."""
+        return self._first * MINUTE // HOUR - HOURS_KEPT
+
     def _stray(self, minute: int, tokens: int) -> None:
         self._strays[minute] = self._strays.get(minute, 0) + tokens
-        self.revision += 1
 
     def _rebuild(self) -> None:
         self._older = self._base + sum(self._hours.values())
         self._order = sorted(self._minutes)
         sums = accumulate((self._minutes[minute] for minute in self._order), initial=self._older)
         self._sums = list(sums)[1:]
-        self.revision += 1
 
     def _hours_ended_by(self, at: Millis) -> int:
         """Before the hours kept nothing is known, so nothing is said to have ended."""
         hour = at // HOUR
-        if not self._hours or hour < min(self._hours):
+        if hour < self._oldest:
             return 0
         return self.seed + self._base + sum(tokens for kept, tokens in self._hours.items() if kept < hour)
 

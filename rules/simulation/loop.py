@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import merge
-from random import Random
 
 from msgspec import Struct
 
@@ -16,7 +15,7 @@ from rules.records import Reading
 from rules.simulation.gates import FormulaGate, Gate, IntervalGate, KnowingGate
 from rules.simulation.kinds import Kind
 from rules.simulation.provider import Provider
-from rules.simulation.script import START, Script, draw, metered_since
+from rules.simulation.script import START, Chance, Script, draw, metered_since
 
 KNOWING = "all-knowing"  # admits exactly what is really left
 KNOWING_WITH_BUFFER = "all-knowing, with the buffer"
@@ -52,9 +51,9 @@ def play(script: Script, formula: str, terms: ModelTerms) -> Outcome:
     return table.outcome()
 
 
-def compare(kind: Kind, days: int, seed: str, formulas: tuple[str, ...], terms: ModelTerms) -> list[Outcome]:
+def compare(kind: Kind, days: int, chance: Chance, formulas: tuple[str, ...], terms: ModelTerms) -> list[Outcome]:
     """All formulas on the same days, the all-knowing gate first."""
-    script = draw(kind, days, Random(seed))  # noqa: S311
+    script = draw(kind, days, chance)
     return [play(script, formula, terms) for formula in (KNOWING, *formulas)]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from random import Random
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -16,6 +16,18 @@ START: Millis = 1_785_168_000_000  # 2026-07-28T00:00:00+08:00, and whole days o
 RHYTHM = (1, 1, 1, 1, 1, 1, 2, 3, 8, 14, 16, 14, 8, 12, 15, 16, 14, 12, 8, 6, 6, 5, 3, 2)
 CALLS_A_DAY = 1_200
 BURST: Millis = 14 * MINUTE
+
+
+class Chance(Protocol):
+    """Where chance comes from: a seeded `random.Random`, made outside the core."""
+
+    def randint(self, a: int, b: int) -> int: ...
+
+    def randrange(self, start: int) -> int: ...
+
+    def lognormvariate(self, mu: float, sigma: float) -> float: ...
+
+    def choices(self, population: Sequence[int], weights: Sequence[float]) -> list[int]: ...
 
 
 class Script(Struct, frozen=True, kw_only=True):
@@ -34,52 +46,52 @@ def metered_since(kind: Kind) -> Millis:
     return START - HOUR if kind.start_hour is None else START + round(kind.start_hour * HOUR)
 
 
-def draw(kind: Kind, days: int, random: Random) -> Script:
+def draw(kind: Kind, days: int, chance: Chance) -> Script:
     """The script of `days` days."""
-    calls = sorted(call for day in range(days) for call in _calls(kind, START + day * DAY, random))
+    calls = sorted(call for day in range(days) for call in _calls(kind, START + day * DAY, chance))
     return Script(
         kind=kind,
         days=days,
         calls=calls,
         polls=[
-            (at, random.randint(-kind.residual, kind.residual))
-            for at in _steps(metered_since(kind), days, kind.poll, random)
+            (at, chance.randint(-kind.residual, kind.residual))
+            for at in _steps(metered_since(kind), days, kind.poll, chance)
         ],
-        batches=list(_batches(kind, days, random)),
-        returns=[START + day * DAY + random.randint(*kind.returns) for day in range(1, days)],
+        batches=list(_batches(kind, days, chance)),
+        returns=[START + day * DAY + chance.randint(*kind.returns) for day in range(1, days)],
     )
 
 
-def _calls(kind: Kind, midnight: Millis, random: Random) -> Iterator[tuple[Millis, int]]:
+def _calls(kind: Kind, midnight: Millis, chance: Chance) -> Iterator[tuple[Millis, int]]:
     """Calls of many sizes, most of them by the rhythm of the day and some in bursts."""
     wanted = kind.demand * kind.pool
     in_bursts = 0.04 * kind.bursts
     for _ in range(round(CALLS_A_DAY * (1 - in_bursts))):
-        hour = random.choices(range(24), RHYTHM)[0]
-        yield midnight + hour * HOUR + random.randrange(HOUR), _size(wanted, random)
+        hour = chance.choices(range(24), RHYTHM)[0]
+        yield midnight + hour * HOUR + chance.randrange(HOUR), _size(wanted, chance)
     for _ in range(kind.bursts):
-        begin = midnight + random.randrange(DAY - BURST)
+        begin = midnight + chance.randrange(DAY - BURST)
         for _ in range(round(CALLS_A_DAY * 0.04)):
-            yield begin + random.randrange(BURST), _size(wanted, random)
+            yield begin + chance.randrange(BURST), _size(wanted, chance)
 
 
-def _size(wanted: float, random: Random) -> int:
+def _size(wanted: float, chance: Chance) -> int:
     """Lognormal, the mean such that a day makes `wanted`; a few calls are twenty times the median."""
-    return max(1, min(60_000, round(random.lognormvariate(-0.5, 1.0) * wanted / CALLS_A_DAY)))
+    return max(1, min(60_000, round(chance.lognormvariate(-0.5, 1.0) * wanted / CALLS_A_DAY)))
 
 
-def _steps(begin: Millis, days: int, span: tuple[Millis, Millis], random: Random) -> Iterator[Millis]:
+def _steps(begin: Millis, days: int, span: tuple[Millis, Millis], chance: Chance) -> Iterator[Millis]:
     at = max(begin, START) + SECOND
     while at < START + days * DAY:
         yield at
-        at += random.randint(*span)
+        at += chance.randint(*span)
 
 
-def _batches(kind: Kind, days: int, random: Random) -> Iterator[tuple[Millis, Millis]]:
+def _batches(kind: Kind, days: int, chance: Chance) -> Iterator[tuple[Millis, Millis]]:
     """Settlement goes forward only, and not at all during a stall."""
     settled = 0
     stall = kind.stall or (0.0, 0.0)
-    for at in _steps(START, days, kind.period, random):
-        settled = max(settled, at - random.randint(*kind.delay))
+    for at in _steps(START, days, kind.period, chance):
+        settled = max(settled, at - chance.randint(*kind.delay))
         if not START + stall[0] * DAY <= at < START + stall[1] * DAY:
             yield at, settled

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from random import Random
 from typing import NamedTuple
 
 import click
@@ -102,7 +103,7 @@ def _each(runs: list[Run], jobs: int) -> Iterator[list[Outcome]]:
 
 
 def _one(run: Run) -> list[Outcome]:
-    return compare(run.kind, run.days, run.seed, run.formulas, run.terms)
+    return compare(run.kind, run.days, Random(run.seed), run.formulas, run.terms)  # noqa: S311
 
 
 def _add_up(formula: str, outcomes: list[Outcome]) -> Sum:
@@ -135,25 +136,20 @@ def _formula_table(sums: list[Sum], days: int) -> Table:
 
 
 def _kind_table(outcomes: list[Outcome], kinds: tuple[Kind, ...]) -> Table:
-    table = Table(title="interval, by kind of day", caption="slack: mean distance of the low end below the true pool")
+    table = Table(
+        title="interval, by kind of day",
+        caption="slack: mean of true pool less low end; outside: readings with the true pool not between the ends",
+    )
     table.add_column("kind")
-    table.add_column("what happens")
-    for name in ("charged", "share", "slack", "readings", "true pool outside"):
+    for name in ("charged", "share", "slack", "outside"):
         table.add_column(name, justify="right")
+    table.add_column("what happens")
     for kind in kinds:
         found = [outcome for outcome in outcomes if outcome.kind == kind.name]
         mine = [outcome for outcome in found if outcome.formula == "interval"]
         readings, stock = sum(outcome.readings for outcome in mine), kind.pool * (1 + kind.extra * len(kind.ends))
         slack = sum(outcome.slack for outcome in mine) / max(1, readings) / stock
-        total = _add_up("interval", found)
-        outside = sum(outcome.outside for outcome in mine)
-        table.add_row(
-            kind.name,
-            kind.says,
-            f"{total.charged:,}",
-            f"{total.share:.2%}",
-            f"{slack:.2%}",
-            f"{readings:,}",
-            str(outside),
-        )
+        total, outside = _add_up("interval", found), sum(outcome.outside for outcome in mine)
+        shares = (f"{total.charged:,}", f"{total.share:.2%}", f"{slack:.2%}", f"{outside:,} of {readings:,}")
+        table.add_row(kind.name, *shares, kind.says)
     return table

@@ -50,13 +50,9 @@ def called(path: Path) -> set[str]:
 def test_the_core_imports_only_values() -> None:
     """`rules` takes from the standard library what computes, msgspec and CEL, and itself."""
     allowed = ("rules", *PURE, *CORE_WHEELS)
-    found = [(path, name) for path in sources("rules") for name in imports(path) if not within(name, *allowed)]
-    assert [(str(path), name) for path, name in found if not _is_dice(path, name)] == []
-
-
-def _is_dice(path: Path, name: str) -> bool:
-    """The simulator names the type of the dice that it is handed; nothing in the core throws its own."""
-    return name == "random" and path.parent.name == "simulation"
+    assert [
+        (str(path), name) for path in sources("rules") for name in imports(path) if not within(name, *allowed)
+    ] == []
 
 
 def test_the_core_asks_nobody_the_time() -> None:

@@ -105,6 +105,14 @@ def test_usage_that_comes_after_its_minute_was_folded_is_not_lost() -> None:
     assert (curve.total, curve.late) == (25, 15)
 
 
+def test_usage_of_long_ago_has_ended_long_ago() -> None:
+    """A model idle for days is known to be idle, though its minutes and hours are folded away."""
+    curve = curve_of({0: 10})
+    curve.fold(START + 5 * DAY)
+    assert curve.ended_by(START + 5 * DAY - 13 * HOUR) == 10
+    assert curve.ended_by(START) == 0
+
+
 def test_a_seed_is_older_than_every_minute() -> None:
     """What a gateway had counted before metering began is part of C at any instant."""
     curve = curve_of({5: 10})

@@ -21,7 +21,7 @@ def outcomes() -> dict[tuple[str, str], Outcome]:
     """Of every kind inside the assumptions, by (kind, formula)."""
     found = {}
     for kind in INSIDE:
-        for outcome in compare(kind, DAYS, f"test-{kind.name}", ("interval", "v5", "v6"), BARE):
+        for outcome in compare(kind, DAYS, Random(f"test-{kind.name}"), ("interval", "v5", "v6"), BARE):
             found[kind.name, outcome.formula] = outcome
     return found
 
