@@ -55,6 +55,12 @@ def start_afresh(state: PoolState, evidence: Evidence) -> None:
     state.top = state.floor = None
 
 
+def names(state: PoolState) -> set[str]:
+    """Ids of all readings that the state refers to."""
+    folded = {fold.id for fold in (state.top, state.floor) if fold is not None}
+    return _ids(state) | folded | {change.id for change in state.changes}
+
+
 def _ids(state: PoolState) -> set[str]:
     """Readings known by now; older ones are too old to say anything new."""
     newest = set() if state.sync is None else {state.sync.id}

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from rules.alerts import Alert
-from rules.facts import Heard
+from rules.facts import Heard, Scope
 from rules.judge import Judge, Outcome
 from rules.meter import PartitionMeter
 from rules.moment import Millis
 from rules.policy import Policy
-from rules.records import Calibration, Clock, Control, Reading, Record, Rejected, Usage
+from rules.records import Calibration, Clock, Control, Reading, Record, Refusal, Rejected, Usage
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 
@@ -30,6 +30,7 @@ class Replay:
     def __init__(self, policy: Policy, rulebook: Rulebook, formulas: Iterable[str]) -> None:
         self.alerts: list[Alert] = []
         self.rejected: list[Rejected] = []
+        self.refusals: dict[Scope, Refusal] = {}  # the last call that the recorded gate refused
         self.meter = PartitionMeter(0, policy)
         self.judge = Judge(policy, rulebook, usage_partitions=1)
         self._policy = policy
@@ -56,6 +57,8 @@ class Replay:
             scope = record.scope if isinstance(record, Control) else f"model:{self._policy.canonical(record.model)}"
             self.judge.apply(Heard(scope, record, f"replay/0/{self._offset}"))
             self._waiting += [record] if isinstance(record, Reading) else []
+        elif isinstance(record, Refusal):
+            self.refusals[f"model:{self._policy.canonical(record.model)}"] = record
         self._offset += 1
 
     def tick(self, now: Millis) -> list[Outcome]:
@@ -78,3 +81,12 @@ class Replay:
             book = self.judge.books[f"model:{self._policy.canonical(reading.model)}"]
             sight = book.look(now, self.judge.marks)
             yield Replayed(reading, {name: book.rule(sight, self._rulebook, name) for name in self._formulas})
+
+
+def up_to(records: Iterable[Record], at: Millis) -> Iterator[Record]:
+    """What had arrived at an instant, and the clock at that instant unless the recording ends before it."""
+    for record in records:
+        if record.at > at:
+            yield Clock(at=at)
+            return
+        yield record

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from datetime import tzinfo
 
+import msgspec
 from blastdoor_gateway.contract import Action, Decision
 
+from rules.grounds import Grounds
 from rules.moment import to_rfc3339
 from rules.ruling import Ruling
 
 
-def to_decision(ruling: Ruling, version: tuple[int, int], zone: tzinfo) -> Decision:
-    """The ruling under a version, with times in the policy's zone."""
+def to_decision(ruling: Ruling, version: tuple[int, int], zone: tzinfo, grounds: Grounds | None = None) -> Decision:
+    """The ruling under a version, with times in the policy's zone; with `grounds` it can be explained later."""
     bounds = ruling.bounds
     return Decision(
         scope=ruling.scope,
@@ -41,4 +43,5 @@ def to_decision(ruling: Ruling, version: tuple[int, int], zone: tzinfo) -> Decis
         charged_high=bounds.charged_high,
         complete=bounds.complete,
         readings=bounds.readings,
+        because={} if grounds is None else msgspec.to_builtins(grounds),
     )

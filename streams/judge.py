@@ -10,6 +10,7 @@ import msgspec
 
 from rules.alerts import Alert
 from rules.facts import Fact
+from rules.grounds import Grounds
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import Millis
@@ -82,7 +83,7 @@ class JudgeStep:
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
         bench = self._benches[partition]
-        outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(ruled)]
+        outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled)]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         rows = bench.take_rows()
         return Flush(outputs, rows) if outputs or rows else None
@@ -110,9 +111,9 @@ class JudgeStep:
             if bench.report(scope, alert):
                 self._touch[partition]()
 
-    def _tell(self, ruled: Ruled) -> list[Output]:
+    def _tell(self, judge: Judge, ruled: Ruled) -> list[Output]:
         """Redis hears every ruling; the topics those that are more than a step of `used`, and every alert."""
-        raw = self._publish(ruled)
+        raw = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None)
         scope = ruled.outcome.ruling.scope.encode()
         outputs = []
         if ruled.outcome.history:
@@ -128,9 +129,9 @@ class JudgeStep:
         partition = facts_partition(alert.scope, self._partitions)
         return Output(self._topics.alerts, partition, alert.id.encode(), msgspec.json.encode(alert))
 
-    def _publish(self, ruled: Ruled) -> bytes:
+    def _publish(self, ruled: Ruled, grounds: Grounds | None = None) -> bytes:
         ruling = ruled.outcome.ruling
-        decision = to_decision(ruling, ruled.version, self._zone)
+        decision = to_decision(ruling, ruled.version, self._zone, grounds)
         self._publisher.offer(decision, legacy_input(ruling, self._policy))
         show(self._metrics, ruling, history=ruled.outcome.history)
         self._log(ruling)

@@ -74,10 +74,12 @@ class Decision:
     complete: bool = False
     readings: tuple[str, ...] = ()  # ids of the readings behind the bounds
     until: str | None = None  # when the decision ends by itself
+    because: dict[str, Any] = field(default_factory=dict)  # what `blastdoor explain` tells; on the topics only
 
     def to_hash(self) -> dict[str, str]:
-        """The fields of the Redis hash; unknown numbers are left out."""
-        return {"schema": str(SCHEMA)} | {name: _to_text(value) for name, value in self.to_dict().items()}
+        """The fields of the Redis hash; unknown numbers are left out, and so is `because`, which no gateway needs."""
+        told = {name: _to_text(value) for name, value in self.to_dict().items() if name not in _TOPICS_ONLY}
+        return {"schema": str(SCHEMA)} | told
 
     def to_json(self) -> bytes:
         """The same as one JSON object, for the decision topics."""
@@ -89,12 +91,13 @@ class Decision:
 
     @classmethod
     def from_hash(cls, stored: Mapping[str, str]) -> Decision:
-        """The inverse of `to_hash`; fields it does not know are ignored.
+        """The inverse of `to_hash`, without `because`; fields it does not know are ignored.
 
         Raises UnknownSchemaError for a newer schema, ValueError for a damaged hash.
         """
         _check_schema(stored.get("schema"))
-        return _build({name: _from_text(name, stored[name]) for name in _FIELDS if name in stored})
+        told = [name for name in _FIELDS if name in stored and name not in _TOPICS_ONLY]
+        return _build({name: _from_text(name, stored[name]) for name in told})
 
     @classmethod
     def from_json(cls, raw: bytes | str) -> Decision:
@@ -242,13 +245,21 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "bool": lambda value: _instance(value, bool),
     "version": _version,
     "strings": lambda value: tuple(_string(each) for each in _instance(value, list)),
+    "object": lambda value: _instance(value, dict),
     "counts": lambda value: {_string(day): _whole(count) for day, count in _instance(value, dict).items()},
 }
-_NAMED = {"Action": "action", "tuple[int, int]": "version", "tuple[str, ...]": "strings", "dict[str, int]": "counts"}
+_NAMED = {
+    "Action": "action",
+    "tuple[int, int]": "version",
+    "tuple[str, ...]": "strings",
+    "dict[str, int]": "counts",
+    "dict[str, Any]": "object",
+}
 _KINDS = {f.name: _NAMED.get(str(f.type), str(f.type).split(" ")[0]) for f in fields(Decision)}
 _OPTIONAL = {f.name for f in fields(Decision) if "None" in str(f.type)}
 _REQUIRED = {f.name for f in fields(Decision) if f.default is MISSING and f.default_factory is MISSING}
 _FIELDS = tuple(_KINDS)
+_TOPICS_ONLY = frozenset({"because"})
 
 
 def _check_schema(found: object) -> None:
