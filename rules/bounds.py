@@ -21,11 +21,12 @@ def bounds(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -
         low, why = None, "the last reading is too old"
     past = [change for change in state.changes if metered.day_start <= change.at <= now]
     sync = state.sync
-    lag_tokens_low, lag_tokens_high, lag_seconds = _lag(sync, metered, low, high)
+    bound = lag_in_force(state, terms, now)
+    lag_tokens_low, lag_tokens_high, lag_seconds = _lag(sync, metered, low, high, bound)
     return Bounds(
         pool_low=low.value if low else None,
         pool_high=high.value if high else None,
-        lag_bound=lag_in_force(state, terms, now),
+        lag_bound=bound,
         lag_tokens_low=lag_tokens_low,
         lag_tokens_high=lag_tokens_high,
         lag_seconds=lag_seconds,
@@ -62,9 +63,9 @@ def charged(end: End | None, used: int, day_base: int) -> int:
 
 
 def _lag(
-    sync: Sync | None, metered: Metered, low: End | None, high: End | None
+    sync: Sync | None, metered: Metered, low: End | None, high: End | None, bound: Millis
 ) -> tuple[int | None, int | None, float | None]:
-    """How far the newest reading was behind, in tokens (at least, at most) and in seconds (between them)."""
+    """How far the newest reading was behind, in tokens (at least, at most) and in seconds (between them, at most D)."""
     if sync is None or high is None:
         return None, None, None
     ceiling = sync.balance + metered.curve.about(sync.at)
@@ -72,9 +73,10 @@ def _lag(
     if low is None:
         return least, None, None
     most = max(least, ceiling - low.value)
+    if least == 0 and most <= 2 * allowance(high.value):
+        return least, most, 0.0  # settled: what is left is no more than residuals
     reached = metered.curve.reached((high.value + low.value) // 2 - sync.balance)
-    seconds = None if reached is None else max(0, sync.at - reached) / 1000
-    return least, most, 0.0 if most == 0 else seconds
+    return least, most, None if reached is None else min(max(0, sync.at - reached), bound) / 1000
 
 
 def _is_stale(state: PoolState, terms: ModelTerms, now: Millis) -> bool:

@@ -1,4 +1,7 @@
-"""The topics: their names, their settings, and bringing them into being. Nothing relies on a broker that creates topics by itself."""
+"""The topics: their names, their settings, and bringing them into being.
+
+Nothing relies on a broker that creates topics by itself.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ _DAY_MS = 86_400_000
 Config = Mapping[str, str]
 
 COMPACTED: Config = {"cleanup.policy": "compact"}
-# Read whole by a new owner, so what compaction never touches, the last segment, is kept small. The lag leaves whoever is just reading a
-# changelog every version it may need.
+# Read whole by a new owner, so what compaction never touches, the last segment, is kept small. The lag leaves whoever
+# is just reading a changelog every version it may need.
 CHANGELOG: Config = {
     "cleanup.policy": "compact",
     "segment.bytes": str(32 * 1024 * 1024),
@@ -99,8 +102,9 @@ class Timing:
     fetch_max_wait_ms: int
 
 
-# tansu lets the first member of a group wait for half a session, and looks for new data only when a fetch begins or ends.
-TANSU = Timing(session_timeout=3.0, fetch_max_wait_ms=10)
+# tansu lets a group's first member wait for half a session, rounded up to half seconds, and looks for new data only
+# when a fetch begins or ends.
+TANSU = Timing(session_timeout=2.5, fetch_max_wait_ms=10)
 # Kafka refuses sessions under 6 s (group.min.session.timeout.ms) and answers a waiting fetch as soon as there is data.
 KAFKA = Timing(session_timeout=6.0, fetch_max_wait_ms=500)
 
@@ -111,7 +115,9 @@ def facts_partition(scope: str, partitions: int) -> int:
 
 
 async def ensure_topics(kafka: str, prefix: str, partitions: int = 8) -> int:
-    """Create the topics that are missing; answers the number of partitions all have. Any number of processes may do so at once.
+    """Create the topics that are missing; answers the number of partitions all have.
+
+    Any number of processes may do so at once.
 
     An existing usage topic decides the number, otherwise `partitions`. Raises BrokerUnavailable, TopicError.
     """

@@ -110,14 +110,14 @@ def greet(plan: Plan, stack: Stack) -> None:
     title = f"blastdoor is up after {stack.seconds:.1f} s"
     console.print(Panel(where, title=title, expand=False, border_style="green"))
     for title, text in (
-        ("ship a log file or JSON lines", f"{_program('blastdoor')} ship FILE --kafka {stack.kafka}{prefix}{clock}"),
-        ("look at a decision", f"{_program('redis-cli')} -u {stack.redis} HGETALL {_prefix(plan)}:decision:model:NAME"),
+        ("ship a log file or JSON lines", f"{program('blastdoor')} ship FILE --kafka {stack.kafka}{prefix}{clock}"),
+        ("look at a decision", f"{program('redis-cli')} -u {stack.redis} HGETALL {_prefix(plan)}:decision:model:NAME"),
         ("stop everything", "Ctrl-C"),
     ):
         console.print(f"[dim]{title}[/dim]\n  {text}", soft_wrap=True)
 
 
-def _program(name: str) -> str:
+def program(name: str) -> str:
     """As it can be typed here: by its name, or by its path where only the virtual environment has it."""
     beside = Path(sys.executable).with_name(name)
     return name if shutil.which(name) is not None or not beside.exists() else os.path.relpath(beside)

@@ -1,4 +1,7 @@
-"""What the owner of a partition has written to its changelog, and therefore has to write next. See `rows` for the rules it keeps."""
+"""What the owner of a partition has written to its changelog, and therefore has to write next.
+
+See `rows` for the rules it keeps.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All partitions of a worker: taking them over after a rebalance, putting them down before the next, and why the process ends."""
+"""All partitions of a worker: taking them over, putting them down before a rebalance, and why the process ends."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from faust.types import TP
 
 from streams.delivery.book import Book, value_of
 from streams.delivery.errors import DeliveryError, LogChangedError, MalformedRowError
-from streams.delivery.lease import Lease, Surroundings
+from streams.delivery.lease import Lease, Surroundings, Term
 from streams.delivery.log import PartitionLog, inspect
 from streams.delivery.resume import Found, Resume, resume
 from streams.delivery.rows import Recovered, new_owner, recover
 from streams.delivery.send import Sender
 from streams.delivery.step import Observer, Progress, Record, Restored, Step
 from streams.delivery.table import RawTable
+from streams.topics import BrokerUnavailable, TopicError
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class Delivery:
         self.failure: str | None = None
         self.failed = asyncio.Event()
         self.waiting_since: float | None = None  # for partitions, in monotonic seconds; None while they are handled
-        self._generation = -1
+        self._term = Term("", -1)
         self._due: set[TP] = set()  # assigned, not yet taken over
         self._taking: asyncio.Task[None] | None = None
 
@@ -74,33 +75,40 @@ class Delivery:
         """End the process, as what is in memory may no longer become what is stored. The first reason counts."""
         if self.failure is not None:
             return
-        expected = isinstance(error, DeliveryError | KafkaError)
-        self.failure = ": ".join(filter(None, (where, str(error) if isinstance(error, DeliveryError) else repr(error))))
+        expected = isinstance(error, DeliveryError | BrokerUnavailable | TopicError | KafkaError | OSError)
+        self.failure = ": ".join(
+            filter(None, (where, repr(error) if isinstance(error, KafkaError) or not expected else str(error)))
+        )
         logger.critical("stopping: %s", self.failure, exc_info=None if expected else error)
         self.observer.failed(self.failure)
         self.failed.set()
 
-    def expect(self, assigned: Collection[TP], generation: int, restored_to: MutableMapping[TP, int]) -> None:
-        """The group has spoken. `restored_to` (offsets of changelogs already read) is set to what is in fact in our hands.
+    def expect(self, assigned: Collection[TP], term: Term, restored_to: MutableMapping[TP, int]) -> None:
+        """The group has spoken.
 
-        A partition that comes back in the very next generation was nobody else's in between: its state in memory goes on.
+        `restored_to` (offsets of changelogs already read) is set to what is in fact in our hands.
+
+        A partition that comes back in the very next generation was nobody else's in between: its state in memory goes
+        on.
         """
         mine = {tp for tp in assigned if tp.topic in self.steps}
         if missing := {self._changelog(tp) for tp in mine} - set(assigned):
-            msg = f"assigned without {'/'.join(map(str, min(missing)))}: without its rows a partition would be counted from nothing"
+            lacking = "/".join(map(str, min(missing)))
+            msg = f"assigned without {lacking}: without its rows a partition would be counted from nothing"
             raise DeliveryError(msg)
         for tp, lease in list(self.leases.items()):
-            if tp in mine and lease.settled and lease.generation + 1 == generation:
-                lease.generation = generation
+            if tp in mine and lease.settled and term.follows(lease.term):
+                lease.term = term
                 restored_to[self._changelog(tp)] = lease.stored_at
             else:
                 self._drop(tp)
-        self._generation = generation
+        self._term = term
         self._due = mine - self.leases.keys()
         for tp in self._due:
             self.tables[tp.topic].take(tp.partition)
             restored_to.pop(self._changelog(tp), None)
         self.waiting_since = time.monotonic() if mine else None
+        self.observer.rebalanced(len(self.leases), len(self._due))
 
     def restore(self, changelog: TP, records: Iterable[Record]) -> None:
         """Rows of a changelog, in its order."""
@@ -173,7 +181,7 @@ class Delivery:
         owner = new_owner(time.time_ns() // 1_000_000, secrets.randbelow(1 << 16), recovered.owner)
         around = Surroundings(self.sender, self.observer, self._end_of, self.fail)
         lease = Lease(step, tp.partition, self._changelog(tp).topic, Book(owner, recovered), around)
-        lease.resume(at, recovered.place.record if recovered.place else "", self._generation)
+        lease.resume(at, recovered.place.record if recovered.place else "", self._term)
         rows = {name: value_of(raw) for name, raw in recovered.values.items()}
         log = PartitionLog(self.kafka, TopicPartition(*tp))
         fail = lambda error: self.fail(error, str(lease))  # noqa: E731

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from streams.delivery.book import Book, Page
 from streams.delivery.errors import LogChangedError
@@ -23,6 +24,17 @@ MAX_AHEAD = (
 _NOTHING = Flush()
 
 
+class Term(NamedTuple):
+    """A membership of the group in one of its generations."""
+
+    member: str
+    generation: int
+
+    def follows(self, other: Term) -> bool:
+        """Whether nobody else can have held a partition in between: a member that was expelled gets another name."""
+        return self.member == other.member and self.generation == other.generation + 1
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What a lease needs of the worker around it."""
@@ -36,14 +48,17 @@ class Surroundings:
 
 
 class Lease:
-    """Batches are handled at once and flushed in the background: outputs, then rows, then the place. Only then is a position safe."""
+    """Batches are handled at once and flushed in the background: outputs, then rows, then the place.
+
+    Only then is a position safe.
+    """
 
     def __init__(self, step: Step, partition: int, changelog: str, book: Book, around: Surroundings) -> None:
         self.step = step
         self.partition = partition
         self.position = 0  # handled
         self.flushed = -1  # safe; below any offset until the first flush
-        self.generation = -1  # of the group, in which the partition is ours
+        self.term = Term("", -1)  # in which the partition is ours
         self.stored_at = -1  # offset on the changelog of the first row of the last flush
         self._changelog = changelog
         self._book = book
@@ -80,10 +95,10 @@ class Lease:
         """Everything handled is safe and nothing is going on."""
         return self._loop is None and self.flushed == self.position
 
-    def resume(self, at: Resume, record: str, generation: int) -> None:
+    def resume(self, at: Resume, record: str, term: Term) -> None:
         """Where a new owner goes on, with the fingerprint of the record before."""
         self.position = self._begun = at.position
-        self.generation = generation
+        self.term = term
         self._incarnation = at.incarnation
         self._record = "" if at.replaced or at.lost else record
 
@@ -105,7 +120,7 @@ class Lease:
         self._around.observer.handled(self.step.name, self.partition, len(records), time.perf_counter() - began)
 
     def advance(self, position: int) -> None:
-        """There is no record before `position` that was not handled: the offsets in between are not records, or compacted away."""
+        """All records before `position` were handled: the offsets in between have none, or none any more."""
         self.position = max(self.position, position)
 
     async def room(self) -> None:
@@ -124,7 +139,7 @@ class Lease:
             self._loop = None
 
     async def stop(self) -> None:
-        """No more flushes, not even of what was handled; one that is being written may find out that it must withdraw."""
+        """No more flushes, not even of what was handled. One under way may still find out that it must withdraw."""
         if self._loop is not None:
             self._ending = self._stopped = True
             self._press()
@@ -181,11 +196,11 @@ class Lease:
     async def _store(self, page: Page) -> None:
         sender, before = self._around.sender, self.stored_at
         self.stored_at = await sender.append(self._changelog, self.partition, page.entries)
-        if (
-            self.stored_at <= before
-        ):  # another broker, or one that has lost what it had acknowledged: a place must not outlive its rows
+        if self.stored_at <= before:
+            # Another broker, or one that has lost what it had acknowledged: a place must not outlive its rows.
             await sender.append(self._changelog, self.partition, self._book.withdrawal)
-            msg = f"{self._changelog}/{self.partition} has gone back from offset {before} to {self.stored_at}: rows are lost"
+            where = f"{self._changelog}/{self.partition}"
+            msg = f"{where} has gone back from offset {before} to {self.stored_at}: rows are lost"
             raise LogChangedError(msg)
         self._book.close()
 

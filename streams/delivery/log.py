@@ -1,7 +1,7 @@
-"""Looking at a log from the side: where it begins and ends, what stands at an offset, and the stretch before a position.
+"""Looking at a log from the side: its begin and end, what stands at an offset, and the stretch before a position.
 
-Each look uses a consumer of its own, outside any group, that lives for the look only. The end of a log is taken from fetch answers: tansu
-answers ListOffsets(latest) with the base offset of the last batch + 1.
+Each look uses a consumer of its own, outside any group, that lives for the look only. The end of a log is taken from
+fetch answers: tansu answers ListOffsets(latest) with the base offset of the last batch + 1.
 """
 
 from __future__ import annotations
@@ -26,14 +26,19 @@ _STRETCH_BYTES = 1024 * 1024
 
 async def ends(kafka: str, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
     """The offset after the last record of each partition."""
+    partitions = list(partitions)
+    if not partitions:
+        return {}  # and no consumer: aiokafka cannot stop one that has not had a turn of the loop
     async with _in_time("the ends of the logs"), _consumer(kafka, _GLANCE_BYTES) as consumer:
-        listed: dict[TopicPartition, int] = await consumer.end_offsets(list(partitions))
+        listed: dict[TopicPartition, int] = await consumer.end_offsets(partitions)
         seen = await _look(consumer, {tp: end - 1 for tp, end in listed.items() if end > 0})
     return {tp: max(end, seen[tp].end) if tp in seen else end for tp, end in listed.items()}
 
 
 async def inspect(kafka: str, positions: Mapping[TopicPartition, int]) -> dict[TopicPartition, Found]:
     """What stands just before each position, and the range of its log."""
+    if not positions:
+        return {}
     async with _in_time("the logs to go on in"), _consumer(kafka, _GLANCE_BYTES) as consumer:
         begins: dict[TopicPartition, int] = await consumer.beginning_offsets(list(positions))
         seen = await _look(consumer, {tp: at - 1 for tp, at in positions.items() if at > begins[tp]})
@@ -72,7 +77,7 @@ class PartitionLog:
         self._partition = partition
 
     async def before(self, position: int, count: int) -> AsyncIterator[Sequence[Record]]:
-        """The records at the `count` offsets before `position`, in order and in batches; fewer where the log starts later."""
+        """The records at the `count` offsets before `position`, in order; fewer where the log starts later."""
         tp = self._partition
         async with _consumer(self._kafka, _STRETCH_BYTES) as consumer:
             async with _in_time(f"the start of {tp.topic}/{tp.partition}"):

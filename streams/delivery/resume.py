@@ -38,7 +38,10 @@ def fingerprint(record: Record) -> str:
 
 
 def resume(place: Place | None, found: Found) -> Resume:
-    """The place to go on at. Offsets of another log mean nothing: a replaced log is a new incarnation, read from its start."""
+    """The place to go on at.
+
+    Offsets of another log mean nothing: a replaced log is a new incarnation, read from its start.
+    """
     if place is None:
         return Resume(found.begin, 0)
     if found.begin > place.position:
@@ -49,7 +52,10 @@ def resume(place: Place | None, found: Found) -> Resume:
 
 
 def _differs(place: Place, before: Record | None) -> bool:
-    """Whether the record that was consumed last is another one now. Compaction or retention may have removed it: then nothing is known."""
+    """Whether the record that was consumed last is another one now.
+
+    Compaction or retention may have removed it: then nothing is known.
+    """
     if not place.record or before is None or before.offset != place.position - 1:
         return False
     return fingerprint(before) != place.record

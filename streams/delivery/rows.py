@@ -1,10 +1,12 @@
 """The format of rows on a step's changelog, and how they are read after any crash.
 
-Rule 1: a flush is whole or absent. A row is written as `<name>@<owner><slot>` = `[flush, value]`, alternating between two slots, so that
-        a broken-off flush never overwrites the version before it. The owner's place row, `@<owner>`, comes last and makes the flush valid.
-Rule 2: an owner's rows stand alone. A new owner writes every row anew under its own tag before anything of the former owner is removed,
-        so nothing a former owner still writes ("zombie") can mix with them.
-Rule 3: the newest owner with a place row wins. Tags grow: the time of the assignment, but above every tag seen, then a random tail.
+Rule 1: a flush is whole or absent. A row is written as `<name>@<owner><slot>` = `[flush, value]`, alternating between
+        two slots, so that a broken-off flush never overwrites the version before it. The owner's place row,
+        `@<owner>`, comes last and makes the flush valid.
+Rule 2: an owner's rows stand alone. A new owner writes every row anew under its own tag before anything of the former
+        owner is removed, so nothing a former owner still writes ("zombie") can mix with them.
+Rule 3: the newest owner with a place row wins. Tags grow: the time of the assignment, but above every tag seen, then
+        a random tail.
 
 Hence what is recovered is the state after exactly the first `position` records: no row is ahead of it, none behind.
 """
@@ -21,7 +23,10 @@ from rules.moment import Millis
 from streams.delivery.errors import MalformedRowError
 
 SCHEMA = 1
-"""Of the format above. Raise it with every change a former program would misread; a newer one is refused, never guessed at."""
+"""Of the format above.
+
+Raise it with every change a former program would misread; a newer one is refused, never guessed at.
+"""
 
 _KEY = re.compile(rb"(?P<name>.*)@(?P<owner>[0-9a-f]{16})(?P<slot>[01]?)", re.DOTALL)
 _EPOCH_DIGITS = 12  # milliseconds in hexadecimal: enough until the year 10889
@@ -41,7 +46,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recovered(NamedTuple):
-    """The state found on a changelog. `place` is None when no flush was ever finished; `keys` is everything that lies there."""
+    """The state found on a changelog.
+
+    `place` is None when no flush was ever finished; `keys` is everything that lies there.
+    """
 
     owner: str
     place: Place | None
@@ -124,7 +132,7 @@ def _decode_place(raw: bytes) -> Place:
     try:
         schema = msgspec.json.decode(raw, type=dict[str, Any]).get("schema")
         if schema != SCHEMA:
-            msg = f"rows have schema {schema}, this program knows {SCHEMA}: run the version that wrote them, or migrate them"
+            msg = f"rows have schema {schema}, this program knows {SCHEMA}: run the version that wrote them, or migrate"
             raise MalformedRowError(msg)
         return msgspec.json.decode(raw, type=Place)
     except msgspec.DecodeError as error:

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 def run(app: DeliveryApp, *beside: AbstractAsyncContextManager[object]) -> int:
-    """Run until SIGTERM or SIGINT (0: everything handled is flushed and committed) or until anything goes wrong (1, the reason logged).
+    """Run until SIGTERM or SIGINT (0: all that was handled is flushed and committed) or until anything goes wrong (1).
 
     `beside`: entered before the app starts and left after it has stopped, in the same event loop.
     """
@@ -51,9 +51,9 @@ async def _run(app: DeliveryApp, beside: Sequence[AbstractAsyncContextManager[ob
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     async with AsyncExitStack() as stack:
-        for other in beside:
-            await stack.enter_async_context(other)
         try:
+            for other in beside:
+                await stack.enter_async_context(other)
             await _serve(app, stopping)
         except Exception as error:  # noqa: BLE001 - the process ends, the reason is logged
             app.delivery.fail(error, "starting")

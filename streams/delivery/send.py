@@ -12,7 +12,8 @@ from aiokafka import AIOKafkaProducer
 from streams.delivery.book import Entry
 from streams.delivery.step import Output
 
-# A batch built here spares a future per record but travels alone; from about this many records on it is the cheaper way.
+# A batch built here spares a future per record but travels alone; from about this many records on it is the cheaper
+# way.
 _BATCH_FROM = 32
 _BATCH_BYTES = 256 * 1024
 

@@ -1,4 +1,4 @@
-"""What a step of the pipeline is to the delivery: the protocol it implements and the values that pass between the two."""
+"""What a step of the pipeline is to the delivery: the protocol it implements, and the values that pass between."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ class Output(NamedTuple):
 
 
 class Flush(NamedTuple):
-    """What changed since the last flush. A row's value is JSON-able (msgspec), encoded at once; None deletes the row."""
+    """What changed since the last flush.
+
+    A row's value is JSON-able (msgspec), encoded at once; None deletes the row.
+    """
 
     outputs: Sequence[Output] = ()
     rows: Mapping[str, Any] = {}
@@ -55,7 +58,7 @@ class LogReader(Protocol):
     """Reads the partition's own log again, for what cannot be kept in rows."""
 
     def before(self, position: int, count: int) -> AsyncIterator[Sequence[Record]]:
-        """The records at the `count` offsets before `position`, in order and in batches; fewer where the log starts later."""
+        """The records at the `count` offsets before `position`, in order; fewer where the log starts later."""
         ...
 
 
@@ -63,8 +66,9 @@ class LogReader(Protocol):
 class Restored:
     """What a step is given with a partition.
 
-    `rows` are exactly the state after the first `position` records of incarnation `incarnation`: the next record handled is the one at
-    `position` (or the first one after it), so a step need not know replays. `lost`: records before `position` were deleted unseen.
+    `rows` are exactly the state after the first `position` records of incarnation `incarnation`: the next record
+    handled is the one at `position` (or the first one after it), so a step need not know replays. `lost`: records
+    before `position` were deleted unseen.
     """
 
     rows: Mapping[str, Any]
@@ -77,7 +81,10 @@ class Restored:
 
 
 class Step(Protocol):
-    """One agent: the fold of one topic's partitions into rows and outputs. State is kept per partition; calls never overlap."""
+    """One agent: the fold of one topic's partitions into rows and outputs.
+
+    State is kept per partition; calls never overlap.
+    """
 
     name: str  # of the agent and its table
     topic: str
@@ -113,6 +120,7 @@ class Progress(NamedTuple):
 class Observer:
     """Is told what the delivery does; a metrics module overrides what it wants to know. Times are seconds."""
 
+    def rebalanced(self, kept: int, taken: int) -> None: ...
     def assigned(self, step: str, partition: int, rows: int, lost: bool, seconds: float) -> None: ...
     def revoked(self, step: str, partition: int) -> None: ...
     def handled(self, step: str, partition: int, records: int, seconds: float) -> None: ...

@@ -1,7 +1,7 @@
-"""The Faust table of a step: Faust knows its changelog, assigns it and brings it up to date; the rows stay as they are on the log.
+"""The Faust table of a step: Faust assigns its changelog and reads it; the rows stay as they are on the log.
 
-Faust's own store decodes every row of the history one by one (some 13,000 a second). Rows here are kept raw, the newest per key, handed
-over with `take` when a partition is complete, and decoded once.
+Faust's own store decodes every row of the history one by one (some 13,000 a second). Rows here are kept raw, the
+newest per key, handed over with `take` when a partition is complete, and decoded once.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from streams.delivery.step import Record
 
 class RawTable(faust.Table[str, Any]):
     """Raw rows by partition, between a rebalance and the step's taking them over; empty otherwise."""
-
-    logger = logging.getLogger("faust.delivery")
 
     logger = logging.getLogger("faust.delivery")
 

@@ -1,7 +1,7 @@
 """Faust's Kafka transport with another delivery: whole partition batches go straight to the steps.
 
-Faust keeps the group, the assignment, the recovery of tables and the rhythm of commits. This module leans on names that Faust and
-aiokafka do not promise; tests/streams/delivery/test_private_names.py fails when one of them changes.
+Faust keeps the group, the assignment, the recovery of tables and the rhythm of commits. This module leans on names
+that Faust and aiokafka do not promise; tests/streams/delivery/test_private_names.py fails when one of them changes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 
 import aiokafka
 from aiokafka import TopicPartition
-from aiokafka.errors import IllegalStateError
+from aiokafka.errors import ConsumerStoppedError, IllegalStateError
 from faust.tables.manager import TableManager
 from faust.tables.recovery import Recovery
 from faust.transport.drivers import aiokafka as driver
@@ -23,7 +23,7 @@ from faust.types.transports import ConsumerT
 
 from streams.delivery.delivery import Delivery
 from streams.delivery.errors import DeliveryError, LogChangedError
-from streams.delivery.lease import Lease
+from streams.delivery.lease import Lease, Term
 from streams.delivery.log import ends
 from streams.delivery.step import Record
 
@@ -47,7 +47,8 @@ class BatchThread(driver.AIOKafkaConsumerThread):
 
     @property
     def delivery(self) -> Delivery:
-        return cast(Any, self.app).delivery
+        delivery: Delivery = cast("Any", self.app).delivery
+        return delivery
 
     def _create_worker_consumer(self, transport: Any) -> aiokafka.AIOKafkaConsumer:
         consumer = super()._create_worker_consumer(transport)
@@ -71,6 +72,11 @@ class BatchThread(driver.AIOKafkaConsumerThread):
         for tp, position in positions.items():
             consumer.seek(TopicPartition(*tp), position)
         self.seeks = seeks
+
+    @property
+    def member(self) -> str:
+        """Our name in the group, as the broker has given it."""
+        return str(self._ensure_consumer()._coordinator.member_id)
 
     def end_of(self, tp: TP) -> tuple[int | None, bool]:
         state = self._states().get(tp)
@@ -124,14 +130,16 @@ class BatchConsumer(driver.Consumer):
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
         try:
-            self.delivery.expect(assigned, generation_id, self._recovery.active_offsets)
+            term = Term(self._thread.member, generation_id)
+            self.delivery.expect(assigned, term, self._recovery.active_offsets)
         except Exception as error:  # noqa: BLE001 - aiokafka would log it and go on
-            return self.delivery.fail(error)
+            self.delivery.fail(error)
+            return
         self._recovery.signal_recovery_end.clear()  # set by us, and of the recovery before
         await super().on_partitions_assigned(assigned, generation_id)
 
     async def perform_seek(self) -> None:
-        """Called by Faust when all tables are restored, to seek to the committed positions; ours stand in the tables."""
+        """Faust calls this with all tables restored, to seek to what was committed. Our positions are in the tables."""
         try:
             if self._recovery.need_recovery():
                 raise DeliveryError(f"tables are said to be restored, but are not: {self._recovery.active_remaining()}")
@@ -146,7 +154,7 @@ class BatchConsumer(driver.Consumer):
 
     # Commits
 
-    def _filter_tps_with_pending_acks(self, topics: Any = None) -> Any:
+    def _filter_tps_with_pending_acks(self, topics: Any = None) -> Any:  # noqa: ARG002 - Faust's signature
         return iter(self.delivery.committable())
 
     def _filter_committable_offsets(self, tps: Iterable[TP]) -> dict[TP, int]:
@@ -161,7 +169,7 @@ class BatchConsumer(driver.Consumer):
                 records, _ = await self._wait_next_records(1.0)
                 if isinstance(records, Fetched):
                     await self._deliver(records)
-        except (asyncio.CancelledError, *self.consumer_stopped_errors):
+        except (asyncio.CancelledError, ConsumerStoppedError):
             if not (self.app.should_stop or self.delivery.failure):
                 raise
         except Exception as error:  # noqa: BLE001 - see `fail`
@@ -192,7 +200,8 @@ class BatchConsumer(driver.Consumer):
             try:
                 lease.handle(records[start : start + CHUNK] if len(records) > CHUNK else records)
             except Exception as error:  # noqa: BLE001 - see `fail`
-                return self.delivery.fail(error, f"handling {lease}")
+                self.delivery.fail(error, f"handling {lease}")
+                return
             await asyncio.sleep(0)
 
     async def _explain_gap(self, lease: Lease, offset: int) -> None:
@@ -203,7 +212,7 @@ class BatchConsumer(driver.Consumer):
             raise LogChangedError(msg)
         begin = (await self.earliest_offsets(TopicPartition(*tp)))[tp]
         if begin > lease.position:
-            msg = f"records of {tp.topic}/{tp.partition} from offset {lease.position} to {begin} were deleted before they were read"
+            msg = f"{tp.topic}/{tp.partition}: records from offset {lease.position} to {begin} were deleted unread"
             raise LogChangedError(msg)
 
     def _note_positions(self, fetched: Fetched) -> None:

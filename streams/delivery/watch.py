@@ -1,6 +1,7 @@
-"""Notices when nothing moves although there is work: consumers have been seen to fall silent after days, without an error.
+"""Notices when nothing moves although there is work: consumers have been seen to fall silent after days, without error.
 
-The end of the logs is asked for apart from the consumer that is watched. While the broker does not answer nothing is held against anyone.
+The end of the logs is asked for apart from the consumer that is watched. While the broker does not answer, nothing is
+held against anyone.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
-from typing import Generic, Hashable, TypeVar
+from collections.abc import Hashable, Mapping
+from typing import Generic, TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
@@ -52,7 +53,7 @@ async def watch(delivery: Delivery) -> None:
             await asyncio.sleep(LOOK_EVERY)
             waiting = delivery.waiting_since
             if waiting is not None and time.monotonic() - waiting > WAIT_SECONDS:
-                msg = f"no partition was handled for {WAIT_SECONDS:.0f} s: the group does not come together, or a table is not restored"
+                msg = f"no partition for {WAIT_SECONDS:.0f} s: the group does not settle, or a table is not restored"
                 raise StalledError(msg)
             places = await _places(delivery, consumer)
             for name in stalls.look(time.monotonic(), places):
@@ -68,7 +69,10 @@ async def watch(delivery: Delivery) -> None:
 
 
 async def _places(delivery: Delivery, consumer: AIOKafkaConsumer) -> dict[str, tuple[int, int]]:
-    """Flushed position and log end by partition; empty when the broker does not say."""
+    """Flushed position and log end by partition; empty when the broker does not say.
+
+    tansu's answer points into the last batch; what is behind a whole batch is behind that too.
+    """
     leases = {TopicPartition(*tp): lease for tp, lease in delivery.leases.items() if lease.started}
     if not leases:
         return {}

@@ -57,6 +57,7 @@ class Stack:
     redis: str
     http: tuple[str, ...]
     seconds: float
+    servers: tuple[Server, ...]  # broker and Redis
     supervisors: tuple[Supervisor, ...]
     supervision: asyncio.Future[list[None]]
 
@@ -89,6 +90,7 @@ async def running(plan: Plan, on_death: Callable[[Death], None] | None = None) -
                 redis=redis_server.url(store),
                 http=http,
                 seconds=time.monotonic() - begun,
+                servers=(queue, store),
                 supervisors=supervisors,
                 supervision=supervision,
             )

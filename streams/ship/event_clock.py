@@ -1,8 +1,11 @@
 """The order of recordings: several files merged by time, with the clock that moves between their records.
 
 Rule 1: the lines of one file stay in their order. A line later than its own time is late in the recording, too.
-Rule 2: the clock says that everything before it has been given. It is given before the first record of each minute (so
-no record is ever more than a minute ahead of it), after each reading, and at the end.
+Rule 2: the clock says that everything up to it has been given. It moves to the last full minute before each record (so
+no record is ever more than a minute ahead of it), to the time of each reading, and in the end to that of the last
+record.
+Rule 3: it moves once to an instant, when the first line of a later one is met. A clock between two records of the same
+instant would leave to chance whether who hears it has seen the second.
 """
 
 from __future__ import annotations
@@ -33,18 +36,18 @@ def merged(recordings: Iterable[Iterable[Entry]]) -> Iterator[Entry | Clock]:
     """All entries by the time at which they arrived, and the clock between them."""
     arrivals = heapq.merge(*map(_with_arrival, recordings), key=lambda arrival: arrival[0])
     now: Millis | None = None
+    read: Millis | None = None  # of the newest reading
     last: Millis | None = None
-    for _, entry in arrivals:
+    for arrival, entry in arrivals:
         if entry.at is not None:
-            minute = entry.at // MINUTE * MINUTE
-            if now is None or minute > now:
-                now = minute
-                yield Clock(at=now)
-            last = entry.at if last is None else max(last, entry.at)
-        yield entry
+            for instant in (read, (arrival - 1) // MINUTE * MINUTE):
+                if instant is not None and instant < arrival and (now is None or instant > now):
+                    now = instant
+                    yield Clock(at=now)
+            last = arrival
         if isinstance(entry.found, Reading):
-            now = entry.found.at if now is None else max(now, entry.found.at)
-            yield Clock(at=now)
+            read = arrival
+        yield entry
     if last is not None:
         yield Clock(at=last)
 

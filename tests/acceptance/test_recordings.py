@@ -70,7 +70,7 @@ async def test_a_second_copy_of_the_recordings_changes_nothing(deploy: Deploy, t
         copies = [Path(shutil.copy(path, tmp_path / f"copy-{path.name}")) for path in RECORDINGS]
         await deployment.ship(*copies)
         await deployment.produce(deployment.topics.usage, _marker(), key=b"marker")
-        await deployment.ship(_recording(tmp_path, "2026-08-13T11:23:00+08:00"))
+        await deployment.ship(_recording(tmp_path, "2026-08-13T11:23:30+08:00"))
         last = await deployment.decided(lambda decision: decision.decided_at > LAST)
         assert last.counted == (before or 0) + 1
 

@@ -61,10 +61,10 @@ STATES = [
     pytest.param(SPENT | {"wall": "cap"}, "model-cap-reached", "block", "warning", id="the cap"),
     pytest.param(UNKNOWN, "model-limit-unknown", "unknown", None, id="cold start"),
     pytest.param(UNKNOWN | HOLD, "model-limit-unknown", "unknown", None, id="nothing to hold"),
-    pytest.param(UNKNOWN | STALE, "model-readings-stale", "unknown", "warning", id="unknown since readings are stale"),
+    pytest.param(UNKNOWN | STALE, "model-readings-stale", "unknown", None, id="unknown since readings are stale"),
     pytest.param(UNKNOWN | STALE | HOLD, "model-limit-unknown", "unknown", None, id="stale, nothing to hold"),
-    pytest.param(STALE, "model-readings-stale", "unknown", "warning", id="stale, to be closed"),
-    pytest.param(STALE | HOLD, "model-limit-held", "warn", "warning", id="stale, to be held"),
+    pytest.param(STALE, "model-readings-stale", "unknown", None, id="stale, to be closed"),
+    pytest.param(STALE | HOLD, "model-limit-held", "warn", None, id="stale, to be held"),
     pytest.param(STALE | SPENT, "model-pool-spent", "block", "critical", id="stale and spent"),
     pytest.param(STALE | HOLD | SPENT, "model-pool-spent", "block", "critical", id="held and spent"),
 ]

