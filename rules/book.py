@@ -3,6 +3,7 @@ is in here."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -15,13 +16,14 @@ from rules.counter import Counter
 from rules.curve import Folded
 from rules.facts import Heard, Minutes, Partial, Scope
 from rules.grounds import Grounds, Terms
+from rules.hindsight import Seen
 from rules.limit import Limit, effective_limit
 from rules.marks import Marks
 from rules.minutes import MinuteSheets
 from rules.model_facts import model_facts
 from rules.moment import DAY, HOUR, Millis
 from rules.policy import Mode, ModelTerms, Policy
-from rules.pool import infer, names, observe
+from rules.pool import infer, names, newest_change, observe
 from rules.pool_state import Bounds, Metered, Notice, PoolState
 from rules.records import Calibration, Reading
 from rules.rulebook import Rulebook, Verdict
@@ -131,6 +133,26 @@ class ModelBook:
             reading_at=bounds.reading_at,
             yesterday=metered.yesterday,
             positions=dict(marks.positions()),
+        )
+
+    def seen(self, sight: Sight, formulas: Iterable[str]) -> Seen:
+        """What is known, and every formula's limit, for who compares them afterwards."""
+        metered, bounds, terms = sight.metered, sight.bounds, self._terms
+        since, cause = newest_change(self.row.pool, sight.now)
+        return Seen(
+            scope=self.scope,
+            at=sight.now,
+            day=metered.day,
+            base=metered.day_base,
+            total=metered.total,
+            low=bounds.pool_low,
+            high=bounds.pool_high,
+            limits={name: effective_limit(terms, bounds, metered, name).tokens for name in formulas},
+            cap=terms.daily_cap,
+            buffer=terms.small_buffer,
+            since=since,
+            cause=cause,
+            reading_at=bounds.reading_at,
         )
 
     def announce(self, ruling: Ruling, sight: Sight) -> list[Alert]:

@@ -5,7 +5,7 @@ episode hold for all of it. Recorded usage is taken as it was; of every token it
 whether the formula's limit, as it stood at that time, let it pass.
 
     let through, not free      charged: it would have cost money
-    refused, though free       refused: no reason to
+    refused, though free       refused, or unknown where it was because nothing was known: no reading, or too old a one
     limit above the pool       beyond: so much could have been charged, had it been asked for
     limit below the pool       unused: at the end of a day, of what is left up to the daily cap
 
@@ -58,7 +58,9 @@ class Tally(Struct, kw_only=True):
     formula: str
     charged: Amount = NOTHING
     refused: Amount = NOTHING
+    unknown: Amount = NOTHING
     beyond: Amount = NOTHING  # at worst
+    beyond_at: Millis | None = None  # when that was
     unused: Amount = NOTHING
     false_blocks: int = 0  # times it began to refuse with more than the buffer left
     refusing: Millis = 0  # for how long, in all
@@ -80,7 +82,8 @@ class Stretch(Struct):
     to: int
     until: Millis
     ends_day: bool = False
-    refusals: list[Refusal] = []
+    refused: int = 0  # calls that the recorded gate refused
+    hardest: Refusal | None = None  # of these, the one that needed most
 
 
 class Hindsight:
@@ -103,14 +106,18 @@ class Hindsight:
             last.until = seen.at
             last.ends_day = seen.day != last.seen.day
             last.to = max(last.to, seen.base if last.ends_day else seen.total)
-            if seen.since != last.seen.since:
+            if seen.since > last.seen.since:
                 self._close(seen)
         self._episode.append(Stretch(seen, max(seen.base, seen.total), seen.at))
 
     def refuse(self, refusal: Refusal) -> None:
         """A call that the recorded gate refused."""
-        if self._episode:
-            self._episode[-1].refusals.append(refusal)
+        if not self._episode:
+            return
+        stretch = self._episode[-1]
+        stretch.refused += 1
+        if stretch.hardest is None or _need(refusal) > _need(stretch.hardest):
+            stretch.hardest = refusal
 
     def finish(self) -> None:
         """The recording has ended."""
@@ -139,22 +146,24 @@ class Hindsight:
             tally = self.tallies[name]
             line = stretch.seen.total if limit is None else stretch.seen.base + limit
             tally.charged = _plus(tally.charged, _between(_charged, stretch, line, high, low))
-            tally.refused = _plus(tally.refused, _between(_refused, stretch, line, low, high))
-            if limit is not None:
-                tally.beyond = _most(tally.beyond, _between(_beyond, stretch, line, high, low))
+            refused = _between(_refused, stretch, line, low, high)
+            if limit is None:
+                tally.unknown = _plus(tally.unknown, refused)
+            else:
+                tally.refused = _plus(tally.refused, refused)
+                _reach(tally, _between(_beyond, stretch, line, high, low), stretch.seen.at)
             if stretch.ends_day:
                 shut = stretch.to if limit is None else line
                 tally.unused = _plus(tally.unused, _between(_unused, stretch, shut, low, high))
-            self._block(tally, stretch, line, low)
-        if low is not None:
-            for refusal in stretch.refusals:
-                _judge_gate(self.gate, refusal, min(low, stretch.seen.capped) - stretch.seen.base)
+            self._block(tally, stretch, limit, low)
+        if stretch.hardest is not None:
+            _judge_gate(self.gate, stretch, stretch.hardest, low)
 
-    def _block(self, tally: Tally, stretch: Stretch, line: int, low: int | None) -> None:
-        """Whether it refuses at the beginning of a stretch though more than the buffer is left for certain."""
+    def _block(self, tally: Tally, stretch: Stretch, limit: int | None, low: int | None) -> None:
+        """Whether the limit refuses at the beginning of a stretch though more than the buffer is left for certain."""
         seen = stretch.seen
         left = -1 if low is None else min(low, seen.capped) - seen.total
-        if seen.total < line or left <= seen.buffer + residual(left):
+        if limit is None or seen.total < seen.base + limit or left <= seen.buffer + residual(left):
             self._blocking.discard(tally.formula)
             return
         tally.false_blocks += tally.formula not in self._blocking
@@ -196,18 +205,25 @@ def _unused(stretch: Stretch, line: int, pool: int) -> int:
     return max(0, min(pool, stretch.seen.capped) - max(line, stretch.to))
 
 
-def _judge_gate(gate: Gate, refusal: Refusal, pool: int) -> None:
-    gate.refused += 1
-    left = pool - refusal.usage
-    if refusal.reserve <= left:
-        gate.falsely += 1
+def _need(refusal: Refusal) -> int:
+    return refusal.usage + refusal.reserve
+
+
+def _judge_gate(gate: Gate, stretch: Stretch, hardest: Refusal, low: int | None) -> None:
+    """Where even the call that needed most would have been free, all were refused falsely."""
+    gate.refused += stretch.refused
+    pool = None if low is None else min(low, stretch.seen.capped) - stretch.seen.base
+    if pool is not None and _need(hardest) <= pool:
+        gate.falsely += stretch.refused
         if gate.example is None:
-            gate.example, gate.left = refusal, left
+            gate.example, gate.left = hardest, pool - hardest.usage
 
 
 def _plus(one: Amount, other: Amount) -> Amount:
     return Amount(one.low + other.low, one.high + other.high)
 
 
-def _most(one: Amount, other: Amount) -> Amount:
-    return Amount(max(one.low, other.low), max(one.high, other.high))
+def _reach(tally: Tally, beyond: Amount, at: Millis) -> None:
+    if beyond.low > tally.beyond.low:
+        tally.beyond_at = at
+    tally.beyond = Amount(max(tally.beyond.low, beyond.low), max(tally.beyond.high, beyond.high))
