@@ -29,7 +29,7 @@ from rules.records import Calibration, Reading
 from rules.rulebook import Rulebook, Verdict
 from rules.ruling import Ruling, is_history
 from rules.scope_facts import FactValue
-from rules.testimony import Court, believed_from, ended, lag_bound, moves, remembered, testimonies
+from rules.testimony import Court, believed_from, ended, lag_bound, moves, remembered, witnesses
 
 
 class BookRow(Struct, kw_only=True):
@@ -106,7 +106,7 @@ class ModelBook:
         """What a ruling stands on; `sight` is the one it was made from."""
         metered, bounds = sight.metered, sight.bounds
         court = Court(self.row.pool, self._terms, metered, bounds, sight.now, self.row.origins)
-        said = testimonies(court)
+        said = witnesses(court)
         rule = rulebook.rule("model", ruling.rule)
         return Grounds(
             terms=Terms(

@@ -33,7 +33,7 @@ class Decided(Struct, frozen=True, kw_only=True):
     facts: dict[str, FactValue]
     lag_tokens_low: int | None = None
     lag_tokens_high: int | None = None
-    grounds: Grounds | None = None  # None: written before decisions carried them
+    grounds: Grounds | None = None  # None: another version wrote it
     refusal: Refusal | None = None  # the last call of the day that the recorded gate says it refused
 
     def number(self, name: str) -> int | None:

@@ -61,7 +61,7 @@ def believed_from(court: Court) -> Millis:
     return max((evidence.seen for evidence in known), default=court.now) - window(known, court.lag)
 
 
-def testimonies(court: Court) -> tuple[Said, ...]:
+def witnesses(court: Court) -> tuple[Said, ...]:
     """The readings that gave an end, those that wait, and the newest, in order of time."""
     known, bounds = court.known(), court.bounds
     waiting, oldest = {evidence.id for evidence in court.waiting()}, believed_from(court)

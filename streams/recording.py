@@ -11,6 +11,8 @@ from rules.records import Calibration, Clock, Reading, Record, Rejected
 from streams.ship.entries import Progress, entries
 from streams.ship.event_clock import Entry, merged
 
+_LOCATED = (Reading, Calibration)
+
 
 class Recording:
     """Several files as one recording. While `records` is consumed, what cannot be read is counted, and where readings
@@ -31,6 +33,6 @@ class Recording:
             if isinstance(found, Rejected):
                 self.rejected += 1
             elif found is not None:
-                if isinstance(entry, Entry) and isinstance(found, Reading | Calibration):
+                if isinstance(found, _LOCATED) and isinstance(entry, Entry):
                     self.origins.setdefault(found.id, f"{entry.source}:{entry.line.number}")
                 yield found

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from blastdoor_gateway.contract import UnknownSchemaError
 from rich.console import Console
 from rich.text import Text
 
@@ -136,7 +137,7 @@ async def _from_history(question: Question, settings: Settings) -> Decided:
             where = f"{settings.prefix}.decisions-latest at {settings.kafka}"
             raise _undecided(question, [scope.removeprefix("model:") for scope in newest], where)
         found = kept if question.at is None else await history.in_force(kept, question.at)
-    except (BrokerUnavailable, DeliveryError) as error:
+    except (BrokerUnavailable, DeliveryError, UnknownSchemaError) as error:
         raise Unreachable(str(error)) from error
     if found is None:
         raise Undecided(f"The history of {question.model} does not reach back so far.")

@@ -16,8 +16,8 @@ from rules.scope_facts import FactValue
 
 
 def to_decided(decision: Decision, origin: str, refusal: Refusal | None = None) -> Decided:
-    """The decision with its facts and grounds. Raises ValueError where its times or grounds are damaged."""
-    grounds = msgspec.convert(decision.because, Grounds, strict=False) if decision.because else None
+    """The decision with its facts and grounds. Raises ValueError where its times are damaged."""
+    grounds = _grounds(decision)
     at = _instant(decision.decided_at)
     return Decided(
         scope=decision.scope,
@@ -36,6 +36,16 @@ def to_decided(decision: Decision, origin: str, refusal: Refusal | None = None) 
         grounds=grounds,
         refusal=refusal,
     )
+
+
+def _grounds(decision: Decision) -> Grounds | None:
+    """None where there are none, and where another version wrote what is not understood here."""
+    if not decision.because:
+        return None
+    try:
+        return msgspec.convert(decision.because, Grounds)
+    except msgspec.ValidationError:
+        return None
 
 
 def _facts(decision: Decision, grounds: Grounds | None, at: Millis) -> dict[str, FactValue]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from aiokafka import TopicPartition
-from blastdoor_gateway.contract import Decision
+from blastdoor_gateway.contract import Decision, UnknownSchemaError
 
 from rules.facts import Scope
 from rules.moment import MINUTE, Millis, from_datetime
@@ -16,6 +16,8 @@ from streams.delivery.log import PartitionLog, ends
 from streams.topics import Topics, partition_count
 
 FIRST_STRETCH = 1_000  # records looked through at first; each further stretch, going back, is four times as long
+# No batch has more records. tansu knows the times of batches only, and answers with the first record of one.
+BATCH = 1_000
 # A decision is written when it is made; a broker's clock may differ by less than this.
 CLOCKS_DIFFER: Millis = 5 * MINUTE
 
@@ -82,8 +84,9 @@ class History:
 
     async def _start(self, log: PartitionLog, partition: TopicPartition, at: Millis) -> int:
         """Behind the last record that may have been in force at `at`."""
+        end = (await ends(self._kafka, [partition]))[partition]
         found = None if self._event_clock else await log.offset_at(at + CLOCKS_DIFFER)
-        return (await ends(self._kafka, [partition]))[partition] if found is None else found
+        return end if found is None else min(end, found + BATCH)
 
     async def _all(self, partition: TopicPartition, end: int) -> list[Kept]:
         log = PartitionLog(self._kafka, partition)
@@ -94,5 +97,16 @@ class History:
     ) -> AsyncIterator[Kept]:
         async for records in log.before(position, count):
             for record in records:
-                if record.value is not None:
-                    yield Kept(Decision.from_json(record.value), partition.topic, partition.partition, record.offset)
+                decision = _read(record.value)
+                if decision is not None:
+                    yield Kept(decision, partition.topic, partition.partition, record.offset)
+
+
+def _read(value: bytes | None) -> Decision | None:
+    """None of what is no decision. Raises UnknownSchemaError: a newer engine must not be half understood."""
+    try:
+        return None if value is None else Decision.from_json(value)
+    except UnknownSchemaError:
+        raise
+    except ValueError:
+        return None

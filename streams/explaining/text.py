@@ -162,7 +162,7 @@ def _places(explanation: Explanation, times: Times) -> Iterator[str]:
     if any(decided.version):
         yield f"  version {decided.version[0]}-{decided.version[1]}, policy {decided.policy}"
     if grounds is None:
-        yield from folded("  This decision was written before decisions carried their grounds: no more is known.")
+        yield from folded("  This decision carries no grounds that are understood here: another version wrote it.")
         return
     if grounds.since is not None:
         yield f"  usage is metered without a gap since {times.whole(grounds.since)}"

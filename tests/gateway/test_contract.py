@@ -46,7 +46,7 @@ PLAIN = Decision(
 
 @given(DECISIONS)
 def test_a_decision_survives_redis(decision: Decision) -> None:
-    """Reading a hash gives the decision that was written, field for field, but for its grounds: no gateway needs them."""
+    """Reading a hash gives the decision that was written, field for field, but for `because`: no gateway needs it."""
     assert Decision.from_hash(decision.to_hash()) == replace(decision, because={})
 
 
