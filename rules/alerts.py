@@ -34,6 +34,28 @@ class Kind(StrEnum):
     CALIBRATED = "calibrated"  # an operator set the pool
     ARRIVAL = "arrival"  # a package or a higher balance came
     EXPIRED = "expired"  # a package ended with tokens left
+    EXPIRING = "expiring"  # a package will end with tokens left at the present rate of use
+    BLOCK_IGNORED = "block_ignored"  # usage goes on although calls are to be refused
+    GATE_OPEN = "gate_open"  # a gate says that it lets calls through unasked
+    ENGINE_BEHIND = "engine_behind"  # usage is not known up to now
+    DEAD_LETTERS = "dead_letters"  # records that cannot be read become more
+    REDIS_UNREACHABLE = "redis_unreachable"
+    REDIS_GROWING = "redis_growing"
+    DAY_CLOSED = "day_closed"  # the books of one scope for one day; people get them in the digest
+    DIGEST = "digest"  # the books of all scopes for one day
+    POLL_STOPPED = "poll_stopped"  # a provider refuses to be asked until the operator acts
+    TEST = "test"
+    RECOVERED = "recovered"  # what an earlier alert told is over
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """An earlier alert whose condition is over, with what a receiver needs to find it."""
+
+    id: str
+    kind: Kind
+    severity: Severity
+    threshold: float | None = None
+    rule: str = ""
 
 
 class Alert(Struct, frozen=True, kw_only=True):
@@ -55,6 +77,9 @@ class Alert(Struct, frozen=True, kw_only=True):
     rule: str = ""
     reason: str = ""
     details: dict[str, str] = {}
+    again: int = 0  # how often the same has been told before: a condition that lasts is repeated now and then
+    ends: tuple[Ended, ...] = ()
+    until: Millis | None = None  # when it ends by itself, at the latest
 
 
 def alert_id(scope: Scope, window: Day, what: str, grant: int) -> str:

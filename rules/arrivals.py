@@ -11,6 +11,10 @@ from rules.pool_state import Cause, Change, Evidence, PoolState
 from rules.records import Package, Reading
 
 PACKAGES_KNOWN = 1024
+SOURCES_KNOWN = 32
+AT_ONCE = 32
+"""A provider returns a package or two a day. A list with more unknown ones than this is a list gone wrong: each of them
+would be a change that all later readings are weighed against, so they raise nothing and the high end is open."""
 
 
 class Arrivals(Struct, frozen=True):
@@ -26,7 +30,7 @@ def find_arrivals(state: PoolState, reading: Reading, evidence: Evidence, curve:
         return _by_balance(state, evidence, curve, lag)
     last_list = state.lists.get(reading.source)
     unknown = [package for package in listed(reading) if package.id not in state.known and package.available > 0]
-    if last_list is None:
+    if last_list is None or len(unknown) > AT_ONCE:
         return Arrivals([], opens=bool(unknown and state.evidence))
     new = [_arrival(package, reading.at) for package in unknown if package.effective > last_list - lag]
     found = [_found(package, reading.at) for package in unknown if package.effective <= last_list - lag]
@@ -40,7 +44,10 @@ def remember_packages(state: PoolState, reading: Reading) -> None:
         return
     state.known |= {package.id: package.expires for package in packages}
     if is_complete(reading):
+        state.lists.pop(reading.source, None)
         state.lists[reading.source] = reading.asked_at or reading.at
+        for forgotten in list(state.lists)[:-SOURCES_KNOWN]:
+            del state.lists[forgotten]
         state.listed_at = reading.asked_at or reading.at
         state.packages = [p for p in packages if p.available > 0 and p.expires > reading.at]
     lasting = [(expires, name) for name, expires in state.known.items() if expires >= reading.at - 2 * DAY]

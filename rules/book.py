@@ -157,7 +157,8 @@ class ModelBook:
 
     def announce(self, ruling: Ruling, sight: Sight) -> list[Alert]:
         """What people should hear of a ruling and of what was noticed on the way to it, once."""
-        alerts, self.row.announced = announce(ruling, sight.notices, self.row.announced, self._policy.alerts)
+        row = self.row
+        alerts, row.announced = announce(ruling, sight.notices, row.announced, self._policy.alerts, row.pool.told)
         return alerts
 
     def enter(self, ruling: Ruling) -> bool:

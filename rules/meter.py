@@ -22,6 +22,9 @@ from rules.records import Reason, Rejected, Usage
 # A record may run ahead of the partition's clock by this much: clocks of gateways differ, a wrong year is a mistake.
 AHEAD: Millis = 10 * MINUTE
 MINUTES_AN_HOUR = 60
+# Of one (model, day): a row must fit into a message, whatever keys a gateway makes up. Further keys seed nothing.
+SEEDS_KEPT = 1_000
+LONGEST_KEY_HASH = 64
 
 
 class MeterCounts(Struct):
@@ -168,8 +171,13 @@ class PartitionMeter:
         if usage.source in self._guards:
             sums.guarded += tokens
         if usage.today is not None:
-            start = max(0, usage.today - usage.total_tokens)
-            row.seeds[usage.key_hash] = min(start, row.seeds.get(usage.key_hash, start))
+            self._seed(row.seeds, usage.key_hash, max(0, usage.today - usage.total_tokens))
+
+    def _seed(self, seeds: dict[str, int], key_hash: str, start: int) -> None:
+        if key_hash in seeds:
+            seeds[key_hash] = min(start, seeds[key_hash])
+        elif len(seeds) < SEEDS_KEPT and len(key_hash) <= LONGEST_KEY_HASH:
+            seeds[key_hash] = start
 
     def _count_minute(self, row: Minutes, offset: int, at: Millis, tokens: int) -> None:
         if self._advance(row, offset):

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.calendar import Calendar
-from rules.moment import HOUR, MINUTE, SECOND, Millis
+from rules.moment import DAY, HOUR, MINUTE, SECOND, Millis
 
 
 class Mode(StrEnum):
@@ -46,7 +46,7 @@ class Channel(Struct, frozen=True, kw_only=True):
     """Where alerts go. `url` and `secret` are the resolved secrets: never print this record."""
 
     name: str
-    kind: str  # feishu, webhook
+    kind: str  # feishu, webhook, alertmanager, apprise
     url: str
     secret: str = ""
     schema: str = "2.0"  # of a Feishu card
@@ -68,12 +68,44 @@ class Gateway(Struct, frozen=True, kw_only=True):
     daily_usage: str = "gateway"  # who writes the daily_usage keys: gateway or engine
 
 
-class Alerting(Struct, frozen=True, kw_only=True):
-    """Which shares of a limit are announced, where and in which language."""
+class Route(Struct, frozen=True, kw_only=True):
+    """Alerts of a kind and their receivers. An empty condition holds for all."""
 
-    thresholds: tuple[float, ...] = (0.8, 1.0)
+    severity: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()  # patterns: `*` stands for any text
+    kind: tuple[str, ...] = ()
+    send: tuple[str, ...] = ()  # nobody: the alert is kept, and told to none
+
+
+class Digest(Struct, frozen=True, kw_only=True):
+    """The report of the day before."""
+
+    at: str  # HH:MM in the policy's zone
+    send: tuple[str, ...] | None = None  # None: as routes say
+
+
+class Watch(Struct, frozen=True, kw_only=True):
+    """From when on something about blastdoor or its surroundings is told."""
+
+    behind: Millis = 5 * MINUTE  # usage is complete only up to so long ago
+    dead_letters: int = 10  # within ten minutes
+    redis_memory: float = 0.8  # share of Redis's maxmemory
+    expiring: Millis = 3 * DAY  # before the end of a package with tokens that will not be used
+
+
+class Alerting(Struct, frozen=True, kw_only=True):
+    """What is announced, where, how often and in which language."""
+
+    thresholds: tuple[float, ...] = (0.8, 1.0)  # shares of a limit
     send: tuple[str, ...] = ()
+    routes: tuple[Route, ...] = ()  # the first that fits decides; where none does, `send`
     language: str = "zh"
+    dashboard: str = ""  # a link for people
+    group: Millis = 5 * SECOND  # so long an alert waits for others to go in one message; 0: each by itself
+    cooldown: Millis = 10 * MINUTE  # what comes and goes is told once in this time
+    repeat: Millis = DAY  # what lasts is told again after this time; 0: never
+    digest: Digest | None = None
+    watch: Watch = Watch()
 
 
 class RuleSpec(Struct, frozen=True, kw_only=True):
@@ -119,6 +151,41 @@ class Rate(Struct, frozen=True, kw_only=True):
     per: Millis
 
 
+class Provider(Struct, frozen=True, kw_only=True):
+    """Whom the poller asks for balances. Credentials are references here (`env:NAME`, `file:PATH`), resolved by who
+    asks."""
+
+    name: str
+    kind: str  # volcengine, aliyun, http, file
+    packages: dict[str, tuple[str, ...]] = {}  # model -> codes and names of its packages; /…/ is an expression
+    access_key: str = ""
+    secret_key: str = ""
+    region: str = ""
+    host: str = ""  # another address of the interface
+    products: tuple[str, ...] = ()  # only packages of these; none: of all
+    settled: bool = False  # ask for deductions, too
+    url: str = ""
+    token: str = ""
+    path: str = ""
+    every: Millis = 30 * MINUTE
+    least: Millis = 5 * MINUTE
+
+
+class Sender(Struct, frozen=True, kw_only=True):
+    """Who may send events over HTTP, and what. `token` is the resolved secret: never print this record."""
+
+    name: str
+    token: str
+    may: tuple[str, ...] = ("usage",)  # usage, balances, controls
+
+    def __repr__(self) -> str:
+        return f"Sender({self.name!r}, may={self.may!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """What rich shows; a struct would offer all fields."""
+        return [("name", self.name), ("may", self.may)]
+
+
 class Policy(Struct, frozen=True, kw_only=True):
     """Everything the operator decides, with defaults that need no file."""
 
@@ -131,6 +198,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     alerts: Alerting = Alerting()
     channels: dict[str, Channel] = {}
     gateways: dict[str, Gateway] = {}
+    providers: dict[str, Provider] = {}
+    senders: dict[str, Sender] = {}
     tenant_default: Budget = Budget()
     tenants: dict[str, Budget] = {}
     spend: Spend | None = None

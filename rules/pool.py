@@ -22,6 +22,8 @@ from rules.records import Reading
 from rules.standing import standing
 
 PENDING_KEPT = 256
+PENDING_PACKAGES_KEPT = 2_000
+CHANGES_MOST = 256
 
 
 def observe(state: PoolState, reading: Reading) -> bool:
@@ -32,6 +34,8 @@ def observe(state: PoolState, reading: Reading) -> bool:
         return False
     insort(state.pending, reading, key=lambda known: (known.at, known.id))
     del state.pending[:-PENDING_KEPT]
+    while sum(len(known.packages or ()) for known in state.pending[:-1]) > PENDING_PACKAGES_KEPT:
+        del state.pending[0]
     return True
 
 
@@ -99,7 +103,15 @@ def _seal(state: PoolState, terms: ModelTerms, metered: Metered, reading: Readin
     notices += _settle(state, terms, metered, evidence, examine(state, terms, metered, evidence, explained))
     if state.evidence:
         forget(state, terms, metered, evidence.at)
+    _bound_changes(state, evidence.at)
     return notices
+
+
+def _bound_changes(state: PoolState, at: Millis) -> None:
+    """Where a pool jumps with every reading, older readings no longer bound it from above: what came since is lost."""
+    if len(state.changes) > CHANGES_MOST:
+        del state.changes[:-CHANGES_MOST]
+        state.opened, state.top = at, None
 
 
 def _arrive(state: PoolState, terms: ModelTerms, metered: Metered, change: Change) -> Notice:

@@ -7,11 +7,14 @@ from typing import Any
 
 import click
 
+from streams.settings import SettingsError
+
 # name -> (module under streams.commands that holds a click command named `command`, what `--help` says of it)
 COMMANDS = {
     "check-policy": ("check_policy", "Check a policy file: every mistake at once."),
     "demo": ("demo", "Show two recorded incidents pass through Kafka and Redis."),
     "explain": ("explain", "Tell why a decision is as it is."),
+    "poll": ("poll", "Ask providers for balances."),
     "replay": ("replay", "Judge recordings again, without Kafka or Redis."),
     "ship": ("ship", "Send a log file or JSON lines to Kafka."),
     "simulate": ("simulate", "Let formulas guard a simulated provider."),
@@ -32,6 +35,14 @@ class LazyGroup(click.Group):
         module, _ = COMMANDS[cmd_name]
         found: Any = import_module(f"streams.commands.{module}").command
         return found if isinstance(found, click.Command) else None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SettingsError as error:
+            mistake = click.ClickException(str(error))
+            mistake.exit_code = 2  # who started this need not start it again
+            raise mistake from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

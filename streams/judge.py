@@ -9,22 +9,24 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from rules.alerts import Alert
-from rules.facts import Fact
+from rules.fact_check import read_fact
 from rules.grounds import Grounds
 from rules.judge import Judge
 from rules.lockstep import LockStep
-from rules.moment import Millis
+from rules.moment import LATEST, Millis
 from rules.policy import Policy
+from rules.records import Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 from streams.bench import Bench, Ruled
+from streams.dead_letters import DeadLetters
 from streams.decision import to_decision
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
 from streams.ruling_metrics import show
-from streams.topics import Topics, facts_partition
+from streams.topics import ALERTS_PARTITION, Topics
 from streams.wall_clock import wall_clock
 
 log = logging.getLogger(__name__)
@@ -58,7 +60,8 @@ class JudgeStep:
         self._event_clock = event_clock
         self._clock = clock
         self._zone = policy.calendar().zone
-        self._decode = msgspec.json.Decoder(Fact).decode
+        self._dead_letters = DeadLetters(topics.dead_letters, topics.facts, metrics)
+        self._refused: dict[int, list[Output]] = {}  # dead letters for the next flush
         self._benches: dict[int, Bench] = {}
         self._actions: dict[str, str] = {}  # last logged
         self._touch: dict[int, Callable[[], None]] = {}
@@ -73,18 +76,23 @@ class JudgeStep:
         self._touch[partition] = restored.touch
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
-        """Merge a batch of facts. Only our own code writes them: an unreadable one is a fault of ours and ends the
-        process."""
-        bench = self._benches[partition]
+        """Merge a batch of facts. What cannot be one of ours becomes a dead letter and stops nothing."""
+        bench, now = self._benches[partition], LATEST if self._event_clock else self._clock()
         for record in records:
-            if record.value is not None:
-                bench.add(self._decode(record.value))
+            if record.value is None:
+                continue
+            found = read_fact(record.value, self._partitions, now)
+            if isinstance(found, Rejected):
+                self._refuse(partition, record, found)
+            else:
+                bench.add(found)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
         bench = self._benches[partition]
         outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled)]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
+        outputs += self._refused.pop(partition, ())
         rows = bench.take_rows()
         return Flush(outputs, rows) if outputs or rows else None
 
@@ -92,6 +100,7 @@ class JudgeStep:
         """Somebody else's from now on: its keys are no longer renewed from here."""
         bench = self._benches.pop(partition, None)
         self._touch.pop(partition, None)
+        self._refused.pop(partition, None)
         for scope in bench.judge.books if bench else ():
             self._publisher.forget(scope)
             self._actions.pop(scope, None)
@@ -111,6 +120,10 @@ class JudgeStep:
             if bench.report(scope, alert):
                 self._touch[partition]()
 
+    def _refuse(self, partition: int, record: Record, rejected: Rejected) -> None:
+        log.error("%s/%d/%d was not written by us: %s", self.topic, partition, record.offset, rejected.detail)
+        self._refused.setdefault(partition, []).append(self._dead_letters.keep(partition, record, rejected))
+
     def _tell(self, judge: Judge, ruled: Ruled) -> list[Output]:
         """Redis hears every ruling; the topics those that are more than a step of `used`, and every alert."""
         raw = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None)
@@ -125,9 +138,7 @@ class JudgeStep:
 
     def _alert(self, alert: Alert) -> Output:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
-        # By scope, not by id: only within a partition is the order kept in which people are to hear.
-        partition = facts_partition(alert.scope, self._partitions)
-        return Output(self._topics.alerts, partition, alert.id.encode(), msgspec.json.encode(alert))
+        return Output(self._topics.alerts, ALERTS_PARTITION, alert.id.encode(), msgspec.json.encode(alert))
 
     def _publish(self, ruled: Ruled, grounds: Grounds | None = None) -> bytes:
         ruling = ruled.outcome.ruling

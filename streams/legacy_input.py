@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rules.legacy import LegacyInput
-
 from rules.policy import Policy
 from rules.ruling import Ruling
 

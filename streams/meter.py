@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -18,7 +18,9 @@ from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
 from streams.metrics import Metrics
+from streams.stamps import sent_at
 from streams.topics import Topics
+from streams.wall_clock import wall_clock
 
 CLOCK_ROW = "clock"
 
@@ -30,7 +32,14 @@ class Meter:
     interval = 0.03
 
     def __init__(
-        self, topics: Topics, facts: FactsTopic, policy: Policy, metrics: Metrics, *, event_clock: bool
+        self,
+        topics: Topics,
+        facts: FactsTopic,
+        policy: Policy,
+        metrics: Metrics,
+        *,
+        event_clock: bool,
+        clock: Callable[[], Millis] = wall_clock,
     ) -> None:
         self.topic = topics.usage
         self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
@@ -38,6 +47,7 @@ class Meter:
         self._policy = policy
         self._metrics = metrics
         self._event_clock = event_clock
+        self._clock = clock
         self._intake = Intake(policy.calendar().zone)
         self._partitions: dict[int, Metered] = {}
 
@@ -55,9 +65,9 @@ class Meter:
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Fold a batch. A record that cannot be used becomes a dead letter and stops nothing."""
         metered = self._partitions[partition]
-        read = self._intake.read
+        read, now = self._intake.read, self._clock()
         for record in records:
-            self._take(metered, partition, record, read(record.value or b""))
+            self._take(metered, partition, record, read(record.value or b""), now)
         metered.meter.duplicates.trim(records[-1].offset + 1)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
@@ -84,11 +94,11 @@ class Meter:
                 if type(found) is Usage:
                     window.seen(found.id, record.offset)
 
-    def _take(self, metered: Metered, partition: int, record: Record, found: Any) -> None:
+    def _take(self, metered: Metered, partition: int, record: Record, found: Any, now: Millis) -> None:
         meter = metered.meter
         if type(found) is Usage:
             if not self._event_clock:
-                meter.tick(record.timestamp)
+                meter.tick(sent_at(record.timestamp, found.at, now))
             found = meter.fold(record.offset, found)
             if found is None:
                 return
@@ -124,7 +134,7 @@ class Meter:
             if meter.clock.since is None:
                 meter.clock.since = moment.now
             return moment.now - self._policy.lateness
-        return None if meter.clock.now is None else meter.clock.now - self._policy.lateness
+        return None if meter.clock.now is None else min(meter.clock.now, moment.now) - self._policy.lateness
 
 
 class Metered:

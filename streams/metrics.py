@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from rules.polling import Why
+from rules.providers.answer import Trouble
 from rules.records import Reason
 
 LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -23,6 +25,7 @@ class Metrics:
         self._engine()
         self._models()
         self._outlets()
+        self._intake()
         for reason in Reason:
             self.dead_letters.labels(reason=reason.value)
 
@@ -58,6 +61,17 @@ class Metrics:
         self.ready = Gauge("blastdoor_ready", "1 once all assigned partitions are recovered.", registry=to)
         for outcome in ("counted", "duplicate", "rejected"):
             self.events.labels(outcome=outcome)
+
+    def _intake(self) -> None:
+        to = self.registry
+        self.requests = Counter(
+            "blastdoor_http_requests", "Requests to the event intake, by status.", ["status"], registry=to
+        )
+        self.received = Counter(
+            "blastdoor_http_events", "Events received over HTTP, by what became of them.", ["outcome"], registry=to
+        )
+        for outcome in ("accepted", "rejected", "unacknowledged"):
+            self.received.labels(outcome=outcome)
 
     def _models(self) -> None:
         to = self.registry
@@ -125,3 +139,45 @@ class Metrics:
             "blastdoor_alerts", "Alert deliveries, by channel and outcome.", ["channel", "outcome"], registry=to
         )
         self.alerts_raised = Counter("blastdoor_alerts_raised", "Alerts raised, by kind.", ["kind"], registry=to)
+
+
+class PollMetrics:
+    """The metrics of a poller."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self.registry = to = registry or CollectorRegistry()
+        self.polls = Counter("blastdoor_polls", "Polls begun, by what made them due.", ["provider", "why"], registry=to)
+        self.poll_failures = Counter(
+            "blastdoor_poll_failures", "Polls that brought no reading.", ["provider", "trouble"], registry=to
+        )
+        self.poll_seconds = Histogram(
+            "blastdoor_poll_seconds",
+            "From the question to the whole answer.",
+            ["provider"],
+            buckets=(0.5, 1, 2.5, 5, 10, 30, 60),
+            registry=to,
+        )
+        self.answered = Gauge(
+            "blastdoor_poll_answer_timestamp_seconds", "When the provider answered last.", ["provider"], registry=to
+        )
+        self.stopped = Gauge(
+            "blastdoor_poll_stopped", "1 while no poll is tried: the operator has to act.", ["provider"], registry=to
+        )
+        self.leading = Gauge(
+            "blastdoor_poll_leading", "1 where this process is the one that asks.", ["provider"], registry=to
+        )
+        self.available = Gauge(
+            "blastdoor_balance_tokens", "Tokens left as the provider told last.", ["provider", "model"], registry=to
+        )
+        self.unplaced = Gauge(
+            "blastdoor_unplaced_packages", "Packages that count for no model.", ["provider"], registry=to
+        )
+
+    def expect(self, provider: str) -> None:
+        """Let a provider's label values exist from the start."""
+        for why in Why:
+            self.polls.labels(provider=provider, why=why.value)
+        for trouble in Trouble:
+            self.poll_failures.labels(provider=provider, trouble=trouble.value)
+        self.stopped.labels(provider=provider).set(0)
+        self.leading.labels(provider=provider).set(0)

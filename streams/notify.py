@@ -15,9 +15,11 @@ from typing import Protocol
 
 import msgspec
 
-from rules.alerts import Alert
+from rules.alerts import Alert, Kind
 from rules.policy import Alerting
-from streams.channels.lane import Lane, Parcel
+from rules.routing import receivers
+from streams.channels.gathering import Parcel
+from streams.channels.lane import Lane
 from streams.channels.messages import message
 from streams.channels.outcome import Outcome, Progress
 from streams.channels.sender import Note, Sender
@@ -68,7 +70,6 @@ class Notify:
         timing: Timing,
         observer: Observer,
         keep: Keep | None = None,
-        dashboard: str = "",
     ) -> None:
         self.topic = topic
         self._alerting = alerting
@@ -76,8 +77,8 @@ class Notify:
         self._timing = timing
         self._observer = observer
         self._keep = keep or Keep()
-        self._dashboard = dashboard
-        self._lanes = {name: Lane(sender, timing, self._reporter(name)) for name, sender in senders.items()}
+        self._senders = dict(senders)
+        self._lanes = {name: self._lane(name, sender) for name, sender in senders.items()}
         self._partitions: dict[int, Held] = {}
 
     async def assigned(self, partition: int, restored: Restored) -> None:
@@ -130,30 +131,40 @@ class Notify:
 
     def _take_up(self, held: Held, offset: int, alert: Alert) -> None:
         now, ledger = self._timing.now(), held.ledger
-        channels = self._alerting.send or (NOWHERE,)
+        channels = receivers(alert, self._alerting) or (NOWHERE,)
         outcome = Outcome(Progress.UNSENT, now, detail="too many alerts waiting") if ledger.crowded else None
-        outcomes = {channel: outcome or self._first(channel) for channel in channels}
+        outcomes = {channel: outcome or self._first(channel, alert) for channel in channels}
         ledger.add(Entry(alert, now, (held.incarnation, offset), outcomes))
         for channel, first in outcomes.items():
             if first.final:
                 self._tell(alert, channel, first)
 
-    def _first(self, channel: str) -> Outcome:
+    def _first(self, channel: str, alert: Alert) -> Outcome:
         now = self._timing.now()
-        if channel in self._lanes:
-            return Outcome(Progress.WAITING, now)
-        why = "no channel configured" if channel == NOWHERE else "no such channel"
-        return Outcome(Progress.UNSENT, now, detail=why)
+        if channel == NOWHERE:
+            routed = bool(self._alerting.send or self._alerting.routes)
+            return Outcome(Progress.MUTED if routed else Progress.UNSENT, now, detail="no channel for it")
+        if channel not in self._lanes:
+            return Outcome(Progress.UNSENT, now, detail="no such channel")
+        if alert.kind is Kind.DIGEST and not self._senders[channel].reports:
+            return Outcome(Progress.MUTED, now, detail="the channel takes no reports")
+        return Outcome(Progress.WAITING, now)
 
     def _dispatch(self, partition: int, entry: Entry) -> None:
         """Hand an acknowledged alert to the channels it has yet to reach."""
-        note = Note(entry.alert, message(entry.alert, self._alerting.language, self._zone, self._dashboard))
+        alerting = self._alerting
+        note = Note(entry.alert, message(entry.alert, alerting.language, self._zone, alerting.dashboard))
         for channel in entry.waiting():
             if channel in self._lanes:
                 attempts = entry.outcomes[channel].attempts
                 self._lanes[channel].put(Parcel(partition, note, entry.heard, attempts))
             else:  # the policy changed since
-                self._record(partition, entry.alert, channel, self._first(channel))
+                self._record(partition, entry.alert, channel, self._first(channel, entry.alert))
+
+    def _lane(self, channel: str, sender: Sender) -> Lane:
+        window = self._alerting.group / 1000
+        most = sender.most if window else 1
+        return Lane(sender, self._timing, self._reporter(channel), most=most, window=window if most > 1 else 0.0)
 
     def _reporter(self, channel: str) -> Callable[[Parcel, Outcome], None]:
         return lambda parcel, outcome: self._record(parcel.partition, parcel.note.alert, channel, outcome)
@@ -182,6 +193,7 @@ _LEVELS = {
     Progress.REFUSED: logging.ERROR,
     Progress.GAVE_UP: logging.ERROR,
     Progress.UNSENT: logging.ERROR,
+    Progress.MUTED: logging.INFO,
 }
 
 

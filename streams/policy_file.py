@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from rules.fault import Fault
 from rules.model_facts import SCOPE_FACTS
-from rules.policy import Policy, RuleSpec
+from rules.policy import Channel, Policy, Provider, RuleSpec, Sender
 from rules.policy_check import check, check_rules
 from rules.rulebook import Rulebook, override
 from streams.policy_text import LARGEST, Document, read_document
-from streams.secrets import Secrets, Vault
+from streams.secrets import Secrets, UnreadableError, Vault
 from streams.settings import environment as own_environment
+
+Entry = TypeVar("Entry", Channel, Sender)
 
 
 class PolicyError(Exception):
@@ -50,6 +53,22 @@ def load_references(path: str | Path) -> Policy:
     return _checked(_read(Path(path), str(path)), str(path), [])
 
 
+def credentials(path: str | Path, provider: Provider, environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The secrets behind a provider's references, by field; only who asks it needs them. Raises PolicyError."""
+    vault = Vault(own_environment() if environment is None else environment, Path(path).parent)
+    found, faults = {}, []
+    for field in ("access_key", "secret_key", "token", "url"):
+        if reference := getattr(provider, field):
+            try:
+                # What is asked of a token of our own is not asked of a provider's.
+                found[field] = vault.look_up("secret" if field == "token" else field, reference)
+            except UnreadableError as unreadable:
+                faults.append(Fault(0, f"providers.{provider.name}.{field}", str(unreadable)))
+    if faults:
+        raise PolicyError(str(path), faults)
+    return found
+
+
 def default_rulebook(policy: Policy) -> Rulebook:
     """The compiled rules of a policy, and the built-in ones where it has none of that name. Raises PolicyError."""
     found = Rulebook.compile(override(default_rules(), policy.rules), SCOPE_FACTS)
@@ -72,12 +91,19 @@ def default_rules() -> tuple[RuleSpec, ...]:
 
 
 def with_secrets(policy: Policy, secrets: Secrets) -> Policy:
-    """The policy with the secrets of its channels in place of the references."""
-    channels = {
-        name: replace(channel, **{field: secret for (owner, field), secret in secrets.items() if owner == name})
-        for name, channel in policy.channels.items()
-    }
-    return replace(policy, channels=channels)
+    """The policy with the secrets of its channels and senders in place of the references."""
+    return replace(
+        policy,
+        channels=_filled("channels", policy.channels, secrets),
+        senders=_filled("senders", policy.senders, secrets),
+    )
+
+
+def _filled(section: str, entries: Mapping[str, Entry], secrets: Secrets) -> dict[str, Entry]:
+    def own(name: str) -> dict[str, str]:
+        return {field: secret for (of, owner, field), secret in secrets.items() if (of, owner) == (section, name)}
+
+    return {name: replace(entry, **own(name)) for name, entry in entries.items()}
 
 
 def _read(path: Path, source: str) -> Document:

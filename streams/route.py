@@ -3,7 +3,7 @@ scope."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,8 @@ from rules.records import Calibration, Clock, Control, Reading, Reason, Rejected
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
+from streams.stamps import sent_at
+from streams.wall_clock import wall_clock
 
 CLOCK_ROW = "clock"
 
@@ -35,6 +37,7 @@ class Route:
         policy: Policy,
         *,
         event_clock: bool,
+        clock: Callable[[], Millis] = wall_clock,
     ) -> None:
         self.name = f"route-{source}"
         self.topic = topic
@@ -43,6 +46,7 @@ class Route:
         self._facts = facts
         self._policy = policy
         self._event_clock = event_clock
+        self._clock = clock
         self._intake = Intake(policy.calendar().zone)
         self._partitions: dict[int, Routed] = {}
 
@@ -89,7 +93,7 @@ class Route:
             return found
         if not isinstance(found, Reading | Calibration | Control):
             return Rejected(Reason.WRONG_TOPIC, "belongs onto another topic")
-        now = routed.clock.now if self._event_clock else received
+        now = routed.clock.now if self._event_clock else sent_at(received, found.at, self._clock())
         if now is not None and found.at > now + AHEAD:
             return Rejected(Reason.IN_FUTURE, f"the record is {(found.at - now) // MINUTE} min ahead of the clock")
         return Heard(self._scope(found), self._named(found), origin)

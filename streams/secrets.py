@@ -8,15 +8,18 @@ from urllib.parse import urlsplit
 
 from rules.fault import Fault, Lines, fault, shown
 from rules.policy_check.delivery import address, reference
-from rules.policy_check.values import BadValueError
+from rules.policy_check.values import BadValueError, Read
 
 LONGEST_SECRET = 16 * 1024
 
-Secrets = dict[tuple[str, str], str]
-"""(channel, field) -> the secret."""
+LEAST_TOKEN = 16
+"""A token that is shorter can be guessed."""
+
+Secrets = dict[tuple[str, str, str], str]
+"""(section, name, field) -> the secret."""
 
 
-class _UnreadableError(Exception):
+class UnreadableError(Exception):
     """A reference that leads nowhere; the message names it, never a value."""
 
 
@@ -28,28 +31,34 @@ class Vault:
         self.folder = folder
 
     def secrets(self, raw: object, lines: Lines) -> tuple[Secrets, list[Fault]]:
-        """The secrets of all channels of a parsed policy file; what is no reference is reported by the check."""
+        """The secrets that a worker needs of a parsed policy file; what is no reference is reported by the check."""
         found, faults = {}, []
-        for channel, field, value in _references(raw):
+        for section, owner, field, value, kind in _references(raw):
             try:
-                found[channel, field] = self.look_up(field, value)
-            except _UnreadableError as unreadable:
-                faults.append(fault(("channels", channel, field), str(unreadable), lines))
+                found[section, owner, field] = self.look_up(field, value, any_scheme=kind == "apprise")
+            except UnreadableError as unreadable:
+                faults.append(fault((section, owner, field), str(unreadable), lines))
         return found, faults
 
-    def look_up(self, field: str, value: str) -> str:
-        """The secret behind a reference; a literal local address stands for itself. Raises _UnreadableError."""
+    def look_up(self, field: str, value: str, *, any_scheme: bool = False) -> str:
+        """The secret behind a reference; a literal local address stands for itself. Raises UnreadableError.
+
+        `any_scheme`: the address need not be one of the web.
+        """
         kind, _, place = value.partition(":")
         secret = self._variable(place) if kind == "env" else self._file(place) if kind == "file" else value
         if not secret:
-            raise _UnreadableError(f"{value} is empty")
-        if field == "url" and not _is_url(secret):
-            raise _UnreadableError(f"{shown(value)} holds no http:// or https:// address")
+            raise UnreadableError(f"{value} is empty")
+        if field == "token" and len(secret) < LEAST_TOKEN:
+            raise UnreadableError(f"{shown(value)} is shorter than {LEAST_TOKEN} characters")
+        if field == "url" and not _is_url(secret, any_scheme=any_scheme):
+            wanted = "address like scheme://…" if any_scheme else "http:// or https:// address"
+            raise UnreadableError(f"{shown(value)} holds no {wanted}")
         return secret
 
     def _variable(self, name: str) -> str:
         if name not in self.environment:
-            raise _UnreadableError(f"the environment has no variable {name}")
+            raise UnreadableError(f"the environment has no variable {name}")
         return self.environment[name].strip()
 
     def _file(self, place: str) -> str:
@@ -57,26 +66,37 @@ class Vault:
             with (self.folder / place).open("rb") as file:
                 return file.read(LONGEST_SECRET).decode().strip()
         except OSError as error:
-            raise _UnreadableError(f"cannot read the file {shown(place)}: {error.strerror}") from error
+            raise UnreadableError(f"cannot read the file {shown(place)}: {error.strerror}") from error
         except ValueError as error:  # no UTF-8, or a path that no file can have
-            raise _UnreadableError(f"the file {shown(place)} holds no text") from error
+            raise UnreadableError(f"the file {shown(place)} holds no text") from error
 
 
-def _references(raw: object) -> Iterator[tuple[str, str, str]]:
-    """(channel, field, reference) of every channel, skipping what the check of the policy reports."""
-    channels = raw.get("channels") if isinstance(raw, Mapping) else None
-    for name, channel in channels.items() if isinstance(channels, Mapping) else ():
-        for field, read in (("url", address), ("secret", reference)):
-            value = channel.get(field) if isinstance(channel, Mapping) else None
-            try:
-                yield str(name), field, str(read(value))
-            except BadValueError:
-                continue
+_WANTED: dict[str, dict[str, Read]] = {
+    "channels": {"url": address, "secret": reference},
+    "senders": {"token": reference},
+}
 
 
-def _is_url(text: str) -> bool:
+def _references(raw: object) -> Iterator[tuple[str, str, str, str, object]]:
+    """(section, name, field, reference, kind of the entry), skipping what the check of the policy reports."""
+    for section, fields in _WANTED.items():
+        named = raw.get(section) if isinstance(raw, Mapping) else None
+        for owner, entry in named.items() if isinstance(named, Mapping) else ():
+            given = entry if isinstance(entry, Mapping) else {}
+            for field, read in fields.items():
+                try:
+                    yield section, str(owner), field, str(read(given.get(field))), given.get("kind")
+                except BadValueError:
+                    continue
+
+
+def _is_url(text: str, *, any_scheme: bool) -> bool:
     try:
         parts = urlsplit(text)
     except ValueError:
         return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    return (
+        bool(parts.scheme) and "://" in text
+        if any_scheme
+        else parts.scheme in {"http", "https"} and bool(parts.hostname)
+    )

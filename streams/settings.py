@@ -7,9 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 DEFAULT_HTTP = "127.0.0.1:6066"
 VARIABLES = {name: f"BLASTDOOR_{name.upper()}" for name in ("kafka", "redis", "policy", "http", "prefix")}
+
+
+class SettingsError(Exception):
+    """The environment holds something that cannot be used. The message repeats no secret."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +33,9 @@ class Settings:
 
     @classmethod
     def from_environment(cls, **options: str | None) -> Self:
-        """Settings from `BLASTDOOR_*`; `options` that are not None win."""
+        """Settings from `BLASTDOOR_*`; `options` that are not None win. Raises SettingsError."""
+        if urlsplit(options.get("redis") or "").password:
+            raise SettingsError("a password on the command line is seen by everybody: set BLASTDOOR_REDIS instead")
         found: dict[str, Any] = {name: os.environ[key] for name, key in VARIABLES.items() if key in os.environ}
         return cls(**(found | {name: value for name, value in options.items() if value is not None}))
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
+from streams.kafka import connection
+
 CONNECT_SECONDS = 10.0
 _ATTEMPTS = 200
 _PAUSE_SECONDS = 0.05
@@ -83,9 +85,9 @@ class Topics:
     def configs(self) -> dict[str, Config]:
         """Every topic with its settings; `usage` first, as the others take its number of partitions."""
         return {
-            self.usage: _kept(days=7),
-            self.balances: _kept(days=7),
-            self.controls: _kept(days=30),
+            self.usage: _received(days=7),
+            self.balances: _received(days=7),
+            self.controls: _received(days=30),
             self.facts: COMPACTED,
             self.decisions: _kept(days=400),
             self.decisions_latest: COMPACTED,
@@ -107,6 +109,10 @@ class Timing:
 TANSU = Timing(session_timeout=2.5, fetch_max_wait_ms=10)
 # Kafka refuses sessions under 6 s (group.min.session.timeout.ms) and answers a waiting fetch as soon as there is data.
 KAFKA = Timing(session_timeout=6.0, fetch_max_wait_ms=500)
+
+
+ALERTS_PARTITION = 0
+"""All alerts go here: one owner keeps their order, tells together what comes together, and keeps a bot's limits."""
 
 
 def facts_partition(scope: str, partitions: int) -> int:
@@ -156,6 +162,11 @@ async def detect_timing(kafka: str) -> Timing:
 
 def _kept(days: int) -> Config:
     return {"cleanup.policy": "delete", "retention.ms": str(days * _DAY_MS)}
+
+
+def _received(days: int) -> Config:
+    """Others write here, and their clocks must neither age records nor keep them for ever."""
+    return {**_kept(days), "message.timestamp.type": "LogAppendTime"}
 
 
 def _check(source: str, partitions: int, counts: Mapping[str, int]) -> None:
@@ -216,7 +227,7 @@ async def _create(
 @asynccontextmanager
 async def _admin(kafka: str) -> AsyncIterator[AIOKafkaAdminClient]:
     """An admin client. What goes wrong between us and the broker becomes BrokerUnavailable."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka)
+    admin = AIOKafkaAdminClient(**connection(kafka))
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             await admin.start()

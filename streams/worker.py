@@ -14,14 +14,18 @@ from importlib.metadata import version
 from blastdoor_gateway.contract import Keys
 
 from rules.announce import foreign_write
+from rules.intake.reader import Intake
 from rules.policy import Policy
 from rules.rulebook import Rulebook
+from streams.api.door import Door
+from streams.api.events import Events
+from streams.api.server import serve
+from streams.api.sink import Sink
 from streams.channels.build import build_senders
 from streams.channels.timing import Timing
 from streams.channels.wire import Wire
 from streams.delivery.app import DeliveryApp, build_app, deliver
 from streams.delivery.run import run
-from streams.http import serve
 from streams.judge import JudgeStep
 from streams.metrics import Metrics
 from streams.notify import Notify
@@ -30,6 +34,7 @@ from streams.pipeline import Parts, steps
 from streams.publish.client import open_redis
 from streams.publish.publisher import Publisher
 from streams.settings import Settings
+from streams.ship.parcels import Addresser
 from streams.topics import Topics, detect_timing, ensure_topics
 from streams.wall_clock import wall_clock
 
@@ -83,7 +88,10 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     for step in steps(parts):
         deliver(app, step)
         desk.judge = step if isinstance(step, JudgeStep) else desk.judge
-    return run(app, _serving(settings, metrics, app), _publishing(publisher, app), _notifying(parts.notify, wire))
+    events = None if settings.event_clock else _events(settings, policy, partitions, metrics)
+    return run(
+        app, _serving(settings, metrics, app, events), _publishing(publisher, app), _notifying(parts.notify, wire)
+    )
 
 
 def _publisher(settings: Settings, policy: Policy, metrics: Metrics, desk: Desk) -> Publisher:
@@ -113,14 +121,31 @@ def _notify(settings: Settings, policy: Policy, metrics: Metrics, wire: Wire) ->
     )
 
 
+def _events(settings: Settings, policy: Policy, partitions: int, metrics: Metrics) -> Events:
+    return Events(
+        Door(policy.senders.values()),
+        Intake(policy.calendar().zone),
+        Addresser(Topics(settings.prefix)),
+        Sink(settings.kafka, partitions),
+        metrics,
+        wall_clock,
+    )
+
+
 @asynccontextmanager
-async def _serving(settings: Settings, metrics: Metrics, app: DeliveryApp) -> AsyncIterator[None]:
-    """Metrics and readiness over HTTP."""
-    runner = await serve(settings.http, metrics.registry, _readiness(app, metrics))
+async def _serving(
+    settings: Settings, metrics: Metrics, app: DeliveryApp, events: Events | None
+) -> AsyncIterator[None]:
+    """Metrics, readiness and the way in for events. A recording brings its own clock, so nothing else comes in then."""
+    runner = await serve(
+        settings.http, metrics.registry, _readiness(app, metrics), events.routes() if events is not None else ()
+    )
     try:
         yield
     finally:
         await runner.cleanup()
+        if events is not None:
+            await events.close()
 
 
 def _readiness(app: DeliveryApp, metrics: Metrics) -> Callable[[], bool]:

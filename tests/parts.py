@@ -45,6 +45,11 @@ def kafka() -> str | None:
 
 
 @cache
+def alertmanager() -> str | None:
+    return None if shutil.which("prometheus-alertmanager") else "no prometheus-alertmanager on the PATH"
+
+
+@cache
 def litellm() -> str | None:
     return None if LITELLM.exists() else f"no {LITELLM.relative_to(ROOT)}"
 
@@ -53,5 +58,6 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "embedded": embedded,
     "redis7": redis7,
     "kafka": kafka,
+    "alertmanager": alertmanager,
     "litellm": litellm,
 }

@@ -17,6 +17,7 @@ from rules.records import Reason, Rejected
 # No call comes near: the largest context windows hold a few million tokens. Far below 2^63: sums cannot overflow.
 MOST_TOKENS = 10**12
 LONGEST_NAME = 512
+MOST_PACKAGES = 500  # of one model in one reading; a package a day for a month is usual
 LONGEST_TEXT = 4096
 EXCERPT = 80
 

@@ -6,11 +6,12 @@ Optional fields may be missing or null. Unknown fields are ignored. Of a field t
 from __future__ import annotations
 
 from functools import singledispatch
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from rules.intake.fields import Name, Prose, Text, Tokens, When
+from rules.intake.fields import MOST_PACKAGES, Name, Prose, Text, Tokens, When
 from rules.moment import to_datetime
 from rules.records import Calibration, Clock, Control, ControlAction, Package, Reading, Record, Refusal, Usage
 
@@ -47,6 +48,9 @@ class PackageWire(Struct, kw_only=True, omit_defaults=True):
     expires: When
 
 
+Packages = Annotated[list[PackageWire], Meta(max_length=MOST_PACKAGES)]
+
+
 class ReadingWire(Struct, tag="balance", tag_field="type", kw_only=True, omit_defaults=True):
     """One balance reading. A missing unit means tokens."""
 
@@ -58,7 +62,7 @@ class ReadingWire(Struct, tag="balance", tag_field="type", kw_only=True, omit_de
     asked_at: When | None = None
     source: Text | None = None
     settled_until: When | None = None
-    packages: list[PackageWire] | None = None
+    packages: Packages | None = None
 
 
 class CalibrationWire(Struct, tag="calibration", tag_field="type", kw_only=True, omit_defaults=True):

@@ -1,4 +1,4 @@
-"""The sections `alerts`, `channels` and `gateways`: whom decisions are told, and who tells us of usage.
+"""The sections `channels` and `gateways`: where alerts go, and who tells us of usage.
 
 Channels hold references to secrets here (`env:NAME`, `file:PATH`), never the secrets.
 """
@@ -10,12 +10,17 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
-from rules.fault import Path, meant, shown
-from rules.policy import Alerting, Channel, Gateway
-from rules.policy_check.inspection import Inspection, anything
-from rules.policy_check.values import BadValueError, Read, choice, exact, flag, plain_name, text
+from rules.policy import Channel, Gateway
+from rules.policy_check.inspection import Inspection
+from rules.policy_check.values import BadValueError, Read, choice, flag, plain_name
 
-KINDS = ("feishu", "webhook")
+KINDS = ("feishu", "webhook", "alertmanager", "apprise")
+WITHOUT = {  # what a kind of channel has no use for, and why
+    ("webhook", "schema"): "belongs to a Feishu card; a webhook has none",
+    ("alertmanager", "schema"): "belongs to a Feishu card; Alertmanager has none",
+    ("apprise", "schema"): "belongs to a Feishu card; apprise has none",
+    ("apprise", "secret"): "is part of the URL with apprise; leave the key out",
+}
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 _REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:\S.*")
@@ -23,9 +28,13 @@ _REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:\S.*")
 
 def reference(value: Any) -> str:
     """Where a secret is kept. The value given is never repeated in a message."""
-    if isinstance(value, str) and _REFERENCE.fullmatch(value):
+    if isinstance(value, str) and _is_reference(value):
         return value
     raise BadValueError("holds a plain value; a secret is never written here: write env:NAME or file:PATH")
+
+
+def _is_reference(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and _REFERENCE.fullmatch(value) is not None)
 
 
 def address(value: Any) -> str:
@@ -51,15 +60,7 @@ def _schema(value: Any) -> str:
     return str(choice(("1.0", "2.0"))(str(value) if isinstance(value, Decimal | float) else value))
 
 
-def _share(value: Any) -> float:
-    found = exact(value)
-    if not 0 < found <= 10:
-        raise BadValueError(f"must be a share of the limit, above 0 and up to 10, found {shown(value)}; 0.8 means 80 %")
-    return float(found)
-
-
 CHANNEL: dict[str, Read] = {"kind": choice(KINDS), "url": address, "secret": reference, "schema": _schema}
-ALERTS: dict[str, Read] = {"thresholds": anything, "send": anything, "language": choice(("zh", "en"))}
 GATEWAY: dict[str, Read] = {
     "usage": choice(("events", "log", "daily_usage")),
     "guard": flag,
@@ -71,37 +72,14 @@ def channels(inspection: Inspection, raw: object) -> dict[str, Any]:
     found = {}
     for name, path, value in inspection.entries(("channels",), raw, plain_name):
         given = inspection.fields(path, value, CHANNEL, required=("kind", "url"))
-        if "schema" in given and given.get("kind") == "webhook":
-            inspection.report((*path, "schema"), "belongs to a Feishu card; a webhook has none")
+        for (kind, field), why in WITHOUT.items():
+            if field in given and given.get("kind") == kind:
+                inspection.report((*path, field), why)
+        if given.get("kind") == "apprise" and not _is_reference(given.get("url")):
+            inspection.report((*path, "url"), "may hold a secret; write env:NAME or file:PATH")
         if given.keys() >= {"kind", "url"}:
             found[name] = Channel(name=name, **given)
     return {"channels": found}
-
-
-def alerts(inspection: Inspection, raw: object, known: frozenset[str] | None) -> dict[str, Any]:
-    """`known`: the names that receivers may have; None: any."""
-    path: Path = ("alerts",)
-    given = inspection.fields(path, raw, ALERTS)
-    if "thresholds" in given:
-        shares = [
-            inspection.value(at, value, _share)
-            for at, value in inspection.items((*path, "thresholds"), given["thresholds"])
-        ]
-        given["thresholds"] = tuple(sorted({share for share in shares if share is not None}))
-    if "send" in given:
-        given["send"] = tuple(_receivers(inspection, (*path, "send"), given["send"], known))
-    return {"alerts": Alerting(**given)}
-
-
-def _receivers(inspection: Inspection, path: Path, raw: object, known: frozenset[str] | None) -> list[str]:
-    found = []
-    for at, value in inspection.items(path, raw):
-        name = inspection.value(at, value, text)
-        if name is not None and known is not None and name not in known:
-            inspection.report(at, f"no channel has the name {shown(name)}{meant(name, known) or '; channels is empty'}")
-        elif name is not None and name not in found:
-            found.append(name)
-    return found
 
 
 def gateways(inspection: Inspection, raw: object) -> dict[str, Any]:

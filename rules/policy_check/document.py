@@ -8,11 +8,14 @@ from typing import Any
 from rules.fault import Fault, Lines
 from rules.moment import MINUTE
 from rules.policy import Mode, Policy
-from rules.policy_check.delivery import alerts, channels, gateways
+from rules.policy_check.alerting import alerts
+from rules.policy_check.delivery import channels, gateways
 from rules.policy_check.inspection import Inspection, anything
 from rules.policy_check.models import aliases, check_shadowed, models
 from rules.policy_check.money import limits, prices, spend, tenants
+from rules.policy_check.providers import check_claims, providers
 from rules.policy_check.rule_list import rule_list
+from rules.policy_check.senders import senders
 from rules.policy_check.values import Read, choice, clock, duration, tokens, whole, zone
 
 PLAIN: dict[str, Read] = {
@@ -30,6 +33,8 @@ SECTIONS: dict[str, Section] = {
     "aliases": aliases,
     "channels": channels,
     "gateways": gateways,
+    "providers": providers,
+    "senders": senders,
     "tenants": tenants,
     "limits": limits,
     "spend": spend,
@@ -67,6 +72,7 @@ def _read(raw: object, inspection: Inspection) -> dict[str, Any]:
         found |= alerts(inspection, given["alerts"], _names(given.get("channels")))
     for key in ("models", "prices"):
         check_shadowed(inspection, key, found.get(key, {}), found.get("aliases", {}))
+    check_claims(inspection, found.get("providers", {}), found.get("aliases", {}))
     return found
 
 

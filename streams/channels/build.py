@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import urlsplit
 
 from rules.policy import Channel
+from rules.policy_check.delivery import KINDS
+from streams.channels.alertmanager import Alertmanager
+from streams.channels.apprise import Apprise
 from streams.channels.feishu import GAP, Feishu
 from streams.channels.sender import Sender
 from streams.channels.timing import Pace, Timing
@@ -29,19 +32,23 @@ def _bots(channels: Iterable[Channel]) -> set[str]:
 
 
 def _sender(channel: Channel, wire: Wire, timing: Timing, paces: Mapping[str, Pace]) -> Sender:
+    if channel.kind == "apprise":
+        return _named(channel, "url", lambda: Apprise(channel))
     _check_url(channel)
     if channel.kind == "feishu":
         return Feishu(channel, wire, paces[channel.url], timing)
     if channel.kind == "webhook":
-        return _webhook(channel, wire, timing)
-    raise ChannelError(f"channels.{channel.name}.kind: unknown, known are feishu and webhook")
+        return _named(channel, "secret", lambda: Webhook(channel, wire, timing))
+    if channel.kind == "alertmanager":
+        return Alertmanager(channel, wire, timing)
+    raise ChannelError(f"channels.{channel.name}.kind: unknown, known are {', '.join(KINDS)}")
 
 
-def _webhook(channel: Channel, wire: Wire, timing: Timing) -> Webhook:
+def _named(channel: Channel, field: str, build: Callable[[], Sender]) -> Sender:
     try:
-        return Webhook(channel, wire, timing)
+        return build()
     except ValueError as error:
-        raise ChannelError(f"channels.{channel.name}.secret: {error}") from None
+        raise ChannelError(f"channels.{channel.name}.{field}: {error}") from None
 
 
 def _check_url(channel: Channel) -> None:

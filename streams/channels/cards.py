@@ -10,6 +10,7 @@ from typing import Any
 from rules.alerts import Severity
 from streams.channels.messages import Line, Message
 
+GOOD = "green"
 COLOURS = {Severity.INFO: "blue", Severity.WARNING: "orange", Severity.CRITICAL: "red"}
 
 Json = dict[str, Any]
@@ -44,7 +45,7 @@ def _version_1(message: Message) -> Json:
 
 
 def _header(message: Message) -> Json:
-    colour = COLOURS[message.severity]
+    colour = GOOD if message.good else COLOURS[message.severity]
     return {
         "template": colour,
         "title": _plain(message.title),

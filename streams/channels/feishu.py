@@ -34,6 +34,8 @@ BAD_SIGNATURE = 19021
 
 HEADERS = {"Content-Type": "application/json; charset=utf-8"}
 
+MOST = 30  # alerts in one card: a line each, within the 20 KB of a request whatever their names
+
 
 def signature(timestamp: str, secret: str) -> str:
     """HMAC-SHA256 over nothing, with the timestamp and the secret as key; base64. `timestamp`: seconds, as text."""
@@ -43,6 +45,9 @@ def signature(timestamp: str, secret: str) -> str:
 
 class Feishu:
     """Sends to one bot. Two channels with the same bot must share its `pace`."""
+
+    most = MOST
+    reports = True
 
     def __init__(self, channel: Channel, wire: Wire, pace: Pace, timing: Timing) -> None:
         self.name = channel.name
@@ -85,7 +90,7 @@ class Feishu:
         if reply.status == 429 or reply.status >= 500:
             return Sent.retry(f"HTTP {reply.status}", after=after, throttled=True), None
         if code is None:
-            return Sent.retry(f"HTTP {reply.status} without a code"), None
+            return Sent.retry(f"HTTP {reply.status} without a code", doubtful=True), None
         if code == 0 and reply.status != 200:
             return Sent.retry(f"HTTP {reply.status} with code 0"), None
         return verdict(code, scrub(said, self._secrets()), after), code
@@ -117,4 +122,5 @@ def verdict(code: int, said: str, after: float | None) -> Sent:
         return Sent.retry(f"code {code}: {BUSY.get(code, 'too many requests')}", after=after, throttled=True)
     if code in REFUSALS or code == MALFORMED:
         return Sent(Result.REFUSED, f"code {code}: {REFUSALS.get(code, 'malformed request')}")
-    return Sent.retry(f"code {code}: {UNWELL.get(code) or said or 'unknown'}", after=after)
+    unwell = UNWELL.get(code)
+    return Sent.retry(f"code {code}: {unwell or said or 'unknown'}", after=after, doubtful=unwell is None)

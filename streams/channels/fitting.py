@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 MOST_BYTES = 20_000  # "20 KB" of Feishu and of Standard Webhooks, read as the smaller of its two meanings
-CLIPS = (4_000, 1_500, 500, 200, 80)  # characters per text; with the fewest any alert fits
+CLIPS = (4_000, 1_500, 500, 200, 80, 40)  # characters per text; with the fewest any message fits
 
 
 def fitted(build: Callable[[int], dict[str, Any]], most: int = MOST_BYTES) -> bytes:

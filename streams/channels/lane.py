@@ -1,6 +1,7 @@
-"""The way to one channel: notes in order within a scope, a few at once, tried again until they arrive or are given up.
+"""The way to one channel: notes in order within a scope, tried again until they arrive or are given up.
 
-A note that has to wait holds up the later ones of its scope and no others; a receiver that is too busy pauses all.
+A note that has to wait holds up the later ones of its scope and no others. What waits at the same time goes out in one
+message; a message that is refused is halved, so that one bad alert takes no others with it.
 """
 
 from __future__ import annotations
@@ -9,28 +10,16 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from rules.moment import DAY, Millis
+from streams.channels.gathering import AT_ONCE, Answer, Gathering, Parcel
 from streams.channels.outcome import Outcome, Progress
-from streams.channels.sender import Note, Result, Sender, Sent
-from streams.channels.timing import Timing, backoff
+from streams.channels.sender import Result, Sender
+from streams.channels.timing import Timing
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 4  # exchanges under way; with a receiver that hangs, 16 alerts a minute still get their attempt
 GIVE_UP_AFTER: Millis = DAY
-
-
-@dataclass(slots=True)
-class Parcel:
-    """A note on its way. `since`: when the alert was first heard of, also before a restart."""
-
-    partition: int
-    note: Note
-    since: Millis
-    attempts: int = 0
-
 
 Report = Callable[[Parcel, Outcome], None]
 Queue = tuple[int, str]  # partition and scope
@@ -39,15 +28,23 @@ Queue = tuple[int, str]  # partition and scope
 class Lane:
     """Delivers to one sender in background tasks, one per scope with notes waiting. `report` hears of every attempt."""
 
-    def __init__(self, sender: Sender, timing: Timing, report: Report, *, at_once: int = AT_ONCE) -> None:
-        self._sender = sender
+    def __init__(
+        self,
+        sender: Sender,
+        timing: Timing,
+        report: Report,
+        *,
+        most: int = 1,
+        window: float = 0.0,
+        at_once: int = AT_ONCE,
+    ) -> None:
+        """`most`: alerts in one message; `window`: seconds that the first of them waits for others."""
+        self._name = sender.name
         self._timing = timing
         self._report = report
-        self._slots = asyncio.Semaphore(at_once)
+        self._gathering = Gathering(sender, timing, most=most, window=window, at_once=at_once)
         self._queues: dict[Queue, deque[Parcel]] = {}
         self._tasks: dict[Queue, asyncio.Task[None]] = {}
-        self._quiet_until = timing.monotonic()
-        self._closed = ""  # why nothing more is sent
 
     def put(self, parcel: Parcel) -> None:
         """Line up behind the notes of the same scope."""
@@ -72,9 +69,10 @@ class Lane:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._gathering.close()
 
     def _start(self, key: Queue) -> None:
-        task = asyncio.create_task(self._drain(key, self._queues[key]), name=f"alerts to {self._sender.name}")
+        task = asyncio.create_task(self._drain(key, self._queues[key]), name=f"alerts to {self._name}")
         self._tasks[key] = task
         task.add_done_callback(lambda ended: self._ended(key, ended))
 
@@ -84,8 +82,8 @@ class Lane:
             return
         del self._tasks[key]
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("delivery to %s stumbled: %s", self._sender.name, type(error).__name__)
-            self._queues[key].popleft()  # reported or not, the same note must not stumble for ever
+            log.error("delivery to %s stumbled: %s", self._name, type(error).__name__)
+            self._queues[key].popleft()  # the same note must not stumble for ever
         if self._queues[key]:
             self._start(key)
         else:
@@ -93,45 +91,45 @@ class Lane:
 
     async def _drain(self, key: Queue, queue: deque[Parcel]) -> None:
         while queue:
-            await self._deliver(queue[0])
+            parcels = self._gathering.share(queue)
+            answer = await self._gathering.offer(parcels)
             if self._queues.get(key) is not queue:
                 return  # dropped while the last word was under way
-            queue.popleft()
-
-    async def _deliver(self, parcel: Parcel) -> None:
-        while True:
-            sent = await self._attempt(parcel)
-            outcome = self._outcome(parcel, sent)
-            wait = (sent.after or 0.0) + backoff(max(1, parcel.attempts), self._timing.random)
-            if sent.throttled:
-                self._quiet_until = max(self._quiet_until, self._timing.monotonic() + wait)
-            self._report(parcel, outcome)
-            if outcome.final:
-                return
-            await self._timing.sleep(wait)
-
-    async def _attempt(self, parcel: Parcel) -> Sent:
-        async with self._slots:
-            while (wait := self._quiet_until - self._timing.monotonic()) > 0:
+            wait = self._heed(queue, parcels, answer)
+            if wait:
                 await self._timing.sleep(wait)
-            if self._closed:
-                return Sent.refused(self._closed)
-            parcel.attempts += 1
-            try:
-                return await self._sender.send(parcel.note)
-            except Exception as error:  # noqa: BLE001 - a sender's mistake must cost neither the alert nor the lane
-                # Its text could hold a URL, its type cannot.
-                return Sent.retry(f"the sender failed ({type(error).__name__})")
 
-    def _outcome(self, parcel: Parcel, sent: Sent) -> Outcome:
-        if sent.gone:
-            self._closed = self._closed or f"channel closed: {sent.detail}"
-        now = self._timing.now()
-        return Outcome(self._progress(parcel, sent, now), now, parcel.attempts, sent.detail)
+    def _heed(self, queue: deque[Parcel], parcels: list[Parcel], answer: Answer) -> float:
+        """Take what is done with from the queue and report it all; seconds to wait before the next attempt."""
+        outcomes = [(parcel, self._outcome(parcel, answer)) for parcel in parcels]
+        for _ in parcels:
+            queue.popleft()
+        queue.extendleft(parcel for parcel, outcome in reversed(outcomes) if not outcome.final)
+        for parcel, outcome in outcomes:
+            self._tell(parcel, outcome)
+        if all(outcome.final for _, outcome in outcomes) or answer.sent.result is Result.REFUSED:
+            return 0.0
+        return answer.wait
 
-    def _progress(self, parcel: Parcel, sent: Sent, now: Millis) -> Progress:
-        if sent.result is Result.DELIVERED:
+    def _tell(self, parcel: Parcel, outcome: Outcome) -> None:
+        try:
+            self._report(parcel, outcome)
+        except Exception as error:  # noqa: BLE001 - the others of the message have to be reported, too
+            log.error("delivery to %s stumbled: %s", self._name, type(error).__name__)
+
+    def _outcome(self, parcel: Parcel, answer: Answer) -> Outcome:
+        now, sent = self._timing.now(), answer.sent
+        alone = answer.size == 1 or sent.gone
+        if not alone and (sent.doubtful or sent.result is Result.REFUSED):
+            parcel.most = max(1, answer.size // 2)
+        if sent.result is Result.REFUSED and not alone and parcel.attempts:
+            detail = f"{sent.detail} (with {answer.size - 1} others, now in smaller messages)"
+            return Outcome(Progress.WAITING, now, parcel.attempts, detail)
+        return Outcome(self._progress(parcel, sent.result, now), now, parcel.attempts, sent.detail)
+
+    def _progress(self, parcel: Parcel, result: Result, now: Millis) -> Progress:
+        if result is Result.DELIVERED:
             return Progress.DELIVERED
-        if sent.result is Result.REFUSED:
+        if result is Result.REFUSED:
             return Progress.REFUSED
         return Progress.GAVE_UP if now - parcel.since >= GIVE_UP_AFTER else Progress.WAITING

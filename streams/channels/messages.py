@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from decimal import Decimal
 
+from msgspec.structs import replace as replace_alert
+
 from rules.alerts import Alert, Kind, Severity
 from rules.moment import EARLIEST, LATEST, Millis, to_datetime
 from streams.channels.phrases import Phrase, Words
@@ -46,6 +48,7 @@ class Message:
     foot: str
     link: Line | None = None  # text and URL
     colon: str = ": "
+    good: bool = False  # news that something is over
 
     def clipped(self, limit: int) -> Message:
         """The same with no text longer than `limit` characters."""
@@ -64,12 +67,12 @@ def message(alert: Alert, language: str, zone: tzinfo, dashboard: str = "") -> M
     words = LANGUAGES.get(language, EN)
     who = _who(alert.scope, words)
     phrase = _phrase(alert, words)
-    named = {"who": who, "share": _share(alert.threshold), "rule": plain(alert.rule, 100)}
-    title = phrase.title.format(**named)
+    title = _title(alert, words)
+    good = alert.kind is Kind.RECOVERED
     return Message(
         language=words.language,
         severity=alert.severity,
-        tag=words.severities[alert.severity],
+        tag=words.labels["over_now"] if good else words.severities[alert.severity],
         title=title[:1].upper() + title[1:],
         subject=who,
         lines=tuple(_numbers(alert, words)) + tuple(_texts(alert, words, zone)),
@@ -80,7 +83,21 @@ def message(alert: Alert, language: str, zone: tzinfo, dashboard: str = "") -> M
         foot=f"blastdoor · {words.labels['id']} {plain(alert.id, 200)}",
         link=Line(words.labels["link"], dashboard) if dashboard else None,
         colon=words.colon,
+        good=good,
     )
+
+
+def _title(alert: Alert, words: Words) -> str:
+    named = {"who": _who(alert.scope, words), "share": _share(alert.threshold), "rule": plain(alert.rule, 100)}
+    title = _phrase(alert, words).title.format(**named, what=_what_is_over(alert, words))
+    return words.again.format(title=title) if alert.again else title
+
+
+def _what_is_over(alert: Alert, words: Words) -> str:
+    if alert.kind is not Kind.RECOVERED or not alert.ends or alert.ends[0].kind is Kind.RECOVERED:
+        return ""
+    over = alert.ends[0]
+    return _title(replace_alert(alert, kind=over.kind, threshold=over.threshold, rule=over.rule, again=0), words)
 
 
 def _who(scope: str, words: Words) -> str:
@@ -89,6 +106,8 @@ def _who(scope: str, words: Words) -> str:
 
 
 def _phrase(alert: Alert, words: Words) -> Phrase:
+    if alert.kind is Kind.RECOVERED and alert.ends and alert.ends[0].kind is Kind.THRESHOLD:
+        return words.back
     if alert.kind is not Kind.THRESHOLD:
         return words.kinds[alert.kind]
     full = alert.threshold is not None and alert.threshold >= 1
@@ -131,6 +150,8 @@ def _texts(alert: Alert, words: Words, zone: tzinfo) -> Iterator[Line]:
     shown = [(name, value) for name, value in alert.details.items() if name != "wall"]  # the wall chose the phrase
     for name, value in shown[:MOST_DETAILS]:
         yield Line(plain(name, 100), _grouped(plain(value, LONGEST_TEXT)))
+    if alert.again:
+        yield Line(labels["times"], f"{alert.again:,}")
     again = f" ({labels['round'].format(n=alert.grant + 1)})" if alert.grant else ""
     yield Line(labels["window"], plain(alert.window, 100) + again)
     yield Line(labels["at"], _local(alert.at, zone))

@@ -17,6 +17,7 @@ class Progress(StrEnum):
     REFUSED = "refused"  # another attempt cannot succeed
     GAVE_UP = "gave_up"  # tried for long enough
     UNSENT = "unsent"  # never tried: no such channel, or too many waiting
+    MUTED = "muted"  # on purpose: a route sends it to nobody, or it means nothing to the channel
 
 
 class Outcome(Struct, frozen=True):
@@ -30,3 +31,8 @@ class Outcome(Struct, frozen=True):
     @property
     def final(self) -> bool:
         return self.progress is not Progress.WAITING
+
+    @property
+    def undelivered(self) -> bool:
+        """Somebody should have had it and has not, and nothing more is done about it."""
+        return self.progress in (Progress.REFUSED, Progress.GAVE_UP, Progress.UNSENT)

@@ -1,6 +1,7 @@
 """What an alert means, as data: per language the labels, and per kind a title, the meaning for money and what to do.
 
-`{who}` is the scope in words, `{share}` a threshold such as 80%, `{rule}` a rule's name.
+`{who}` is the scope in words, `{share}` a threshold such as 80%, `{rule}` a rule's name,
+`{what}` the title of what is over.
 """
 
 from __future__ import annotations
@@ -30,5 +31,10 @@ class Words:
     labels: Mapping[str, str]
     thresholds: Mapping[tuple[str, bool], Phrase]
     kinds: Mapping[str, Phrase]
+    back: Phrase  # under the limit again
+    many: str  # the title of several alerts in one message: `{n}`, and the `{title}` of the most severe
+    more: str  # `{names}`, and that there are `{n}` more, `{all}` in all
+    comma: str
+    again: str  # the title of a repeat; `{title}` is that of the first telling
     charged: str  # replaces the meaning for money once tokens were probably charged
     colon: str

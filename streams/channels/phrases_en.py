@@ -94,17 +94,83 @@ KINDS: dict[str, Phrase] = {
         "There is more to use free of charge; thresholds are announced anew.",
         "Nothing is to be done.",
     ),
+    Kind.POLL_STOPPED: Phrase(
+        "balances are no longer asked for",
+        "Limits rest on the last readings and then count as unknown; what passes after that may be charged.",
+        "Repair what the reason names (keys, permissions), see with blastdoor poll --show, restart the poller.",
+    ),
     Kind.EXPIRED: Phrase(
         "a package of {who} ended with tokens left",
         "These tokens are lost for good; nothing is charged as long as the rest of the pool lasts.",
         "Use what is near its end first: plan calls for the last days of a package.",
     ),
+    Kind.EXPIRING: Phrase(
+        "a package of {who} will end with tokens left",
+        "What is not used by then is lost for good and shrinks the free pool; nothing is charged because of it.",
+        "Plan calls before it ends; with the daily usage above nothing would be lost.",
+    ),
+    Kind.BLOCK_IGNORED: Phrase(
+        "calls to {who} go on although they are refused",
+        "The limit is reached or unknown: what passes now may be charged at list price.",
+        "Check that the gateway reads the decisions and does not run open; until then stop the key at the provider.",
+    ),
+    Kind.GATE_OPEN: Phrase(
+        "a gateway lets calls through unasked",
+        "It cannot read decisions and was told to stay open: limits are not kept there, calls may be charged.",
+        "Check the gateway's way to Redis and the engine's heartbeat; `failure` in its settings says what falls open.",
+    ),
+    Kind.ENGINE_BEHIND: Phrase(
+        "blastdoor is behind",
+        "Limits rest on older usage: what is not read yet can carry a model beyond its limit.",
+        "Check workers and Kafka; the metric blastdoor_lag_records says which step is behind.",
+    ),
+    Kind.DEAD_LETTERS: Phrase(
+        "more records than usual cannot be read",
+        "Usage that cannot be read is not counted: limits do not tighten by it, and calls may be charged.",
+        "Look at the reasons in the topic of dead letters; repair the producer and send the records again.",
+    ),
+    Kind.REDIS_UNREACHABLE: Phrase(
+        "Redis cannot be reached",
+        "Gateways get no new decisions: what they do meanwhile is their own setting, calls may be charged.",
+        "Check Redis and the network; decisions are written by themselves as soon as it answers.",
+    ),
+    Kind.REDIS_GROWING: Phrase(
+        "Redis is running out of memory",
+        "When it is full, decisions cannot be written any more and gateways go on with old ones.",
+        "Find what grows (redis-cli --bigkeys); old daily_usage keys without an end are a usual cause.",
+    ),
+    Kind.DAY_CLOSED: Phrase(
+        "the books of {who} are closed",
+        "The numbers above are those of the whole day.",
+        "Nothing is to be done.",
+    ),
+    Kind.DIGEST: Phrase(
+        "the day in numbers",
+        "Within the free pool nothing was charged.",
+        "Nothing is to be done.",
+    ),
+    Kind.TEST: Phrase(
+        "test: alerts arrive here",
+        "None, this is a test.",
+        "Nothing is to be done.",
+    ),
+    Kind.RECOVERED: Phrase(
+        "over: {what}",
+        "What was told of it before holds no more; the numbers above are those of now.",
+        "Nothing is to be done.",
+    ),
 }
+
+BACK = Phrase(
+    "{who} is back under its limit",
+    "Calls up to the limit are free of charge again; thresholds are announced anew.",
+    "Nothing is to be done; work that was put off can go on.",
+)
 
 EN = Words(
     language="en",
     severities={Severity.INFO: "info", Severity.WARNING: "warning", Severity.CRITICAL: "critical"},
-    scopes={"model": "model", "tenant": "tenant", "user": "user", "ip": "IP", "global": "global"},
+    scopes={"model": "model", "tenant": "tenant", "user": "user", "ip": "IP", "global": "global", "engine": "engine"},
     labels={
         "used": "used",
         "limit": "limit",
@@ -123,9 +189,16 @@ EN = Words(
         "id": "alert",
         "link": "Open the dashboard",
         "unknown": "unknown",
+        "over_now": "over",
+        "times": "told before",
     },
     thresholds=THRESHOLDS,
     kinds=KINDS,
+    back=BACK,
+    again="still: {title}",
+    many="{n} alerts: {title} …",
+    more="{names} and {n} more",
+    comma=", ",
     charged="An estimated {n} tokens at most went beyond the free pool at list price; the charge is not refunded.",
     colon=": ",
 )

@@ -94,17 +94,83 @@ KINDS: dict[str, Phrase] = {
         "可用的免费额度增加，不产生费用；新一轮的用量提醒重新开始。",
         "无需处理。",
     ),
+    Kind.POLL_STOPPED: Phrase(
+        "已停止查询余额",
+        "限额先沿用最近的读数，之后视为未知；此后放行的调用可能按原价扣费。",
+        "按原因修复（密钥、权限），用 blastdoor poll --show 核对，再重启轮询进程。",
+    ),
     Kind.EXPIRED: Phrase(
         "{who} 的资源包到期，仍有额度未用",
         "这部分额度已经失效，无法追回；其余免费额度足够时不产生费用。",
         "安排调用时优先消耗临近到期的资源包。",
     ),
+    Kind.EXPIRING: Phrase(
+        "{who} 的资源包即将到期，预计用不完",
+        "到期前没有用完的额度会失效，启动资金永久减少；不会因此计费。",
+        "在到期前安排消耗；每日用量达到上面的数字即可全部用完。",
+    ),
+    Kind.BLOCK_IGNORED: Phrase(
+        "{who} 已被拦截，调用却仍在继续",
+        "限额已到或未知：此时放行的调用可能按原价计费。",
+        "检查网关是否读取决策、是否处于放行状态；必要时先在厂商侧停用密钥。",
+    ),
+    Kind.GATE_OPEN: Phrase(
+        "有网关未经询问即放行调用",
+        "网关读不到决策，又设置为放行：那里的限额不起作用，调用可能计费。",
+        "检查网关到 Redis 的连接和引擎心跳；网关配置中的 failure 决定哪些层放行。",
+    ),
+    Kind.ENGINE_BEHIND: Phrase(
+        "blastdoor 处理滞后",
+        "限额依据的是较早的用量：尚未读到的用量可能使模型超出限额。",
+        "检查 worker 和 Kafka；指标 blastdoor_lag_records 显示滞后的环节。",
+    ),
+    Kind.DEAD_LETTERS: Phrase(
+        "无法读取的记录增多",
+        "读不出的用量不会被计入：限额不会因此收紧，调用可能计费。",
+        "查看死信主题中的原因；修复上游后重新发送这些记录。",
+    ),
+    Kind.REDIS_UNREACHABLE: Phrase(
+        "Redis 无法连接",
+        "网关读不到新的决策：期间如何处理取决于网关自己的设置，调用可能计费。",
+        "检查 Redis 和网络；恢复后决策会自动写入。",
+    ),
+    Kind.REDIS_GROWING: Phrase(
+        "Redis 内存即将用尽",
+        "写满之后无法再写入决策，网关只能沿用旧的决策。",
+        "查明增长的键(redis-cli --bigkeys)；常见原因是没有过期时间的 daily_usage 键。",
+    ),
+    Kind.DAY_CLOSED: Phrase(
+        "{who} 的当日账目已结清",
+        "以上为全天的数字。",
+        "无需处理。",
+    ),
+    Kind.DIGEST: Phrase(
+        "每日汇总",
+        "免费额度以内没有产生费用。",
+        "无需处理。",
+    ),
+    Kind.TEST: Phrase(
+        "测试：此渠道可以收到告警",
+        "无，这只是测试。",
+        "无需处理。",
+    ),
+    Kind.RECOVERED: Phrase(
+        "已恢复：{what}",
+        "此前告警所述的情况已经结束，以上是当前的数字。",
+        "无需处理。",
+    ),
 }
+
+BACK = Phrase(
+    "{who} 已回到限额以内",
+    "限额以内的调用重新免费；新一轮的用量提醒重新开始。",
+    "无需处理；推迟的任务可以继续。",
+)
 
 ZH = Words(
     language="zh",
     severities={Severity.INFO: "提示", Severity.WARNING: "警告", Severity.CRITICAL: "严重"},
-    scopes={"model": "模型", "tenant": "租户", "user": "用户", "ip": "IP", "global": "全局"},
+    scopes={"model": "模型", "tenant": "租户", "user": "用户", "ip": "IP", "global": "全局", "engine": "引擎"},
     labels={
         "used": "已用",
         "limit": "限额",
@@ -123,9 +189,16 @@ ZH = Words(
         "id": "告警编号",
         "link": "打开看板",
         "unknown": "未知",
+        "over_now": "已恢复",
+        "times": "此前已提醒",
     },
     thresholds=THRESHOLDS,
     kinds=KINDS,
+    back=BACK,
+    again="仍在持续：{title}",
+    many="{n} 条告警：{title} 等",
+    more="{names} 等共 {all} 个",
+    comma="、",
     charged="估计至多 {n} tokens 已超出免费额度，按原价计费，不会退还。",
     colon="：",
 )

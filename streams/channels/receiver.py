@@ -61,12 +61,17 @@ def busy(seconds: float) -> Misbehaviour:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One accepted message. `id` is the alert's: the `webhook-id`, or what the foot of a card ends with."""
+    """One accepted message. `ids` are the alerts': the `webhook-id`, or what the foot of a card names."""
 
     channel: str
     at: Millis
-    id: str
+    ids: tuple[str, ...]
     body: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """Of a message about one alert."""
+        return self.ids[-1]
 
     def texts(self) -> list[str]:
         """What a person reads of a card, top to bottom."""
@@ -143,8 +148,7 @@ class Receiver:
         plan = self._next(FEISHU)
         if code == 0 and (plan is None or plan.accepts):
             found = json.loads(body)
-            name = (list(texts(found)) or [""])[-1].rpartition(" ")[2]
-            await self._accept(Arrival(FEISHU, self._timing.now(), name, found))
+            await self._accept(Arrival(FEISHU, self._timing.now(), _named(found), found))
         if plan is not None:
             return await self._misbehave(request, plan)
         return web.json_response({"code": code, "msg": said, "data": {}}, status=400 if code == MALFORMED else 200)
@@ -154,7 +158,7 @@ class Receiver:
         good = request.match_info["token"] == self._token and self._verified(body, dict(request.headers))
         plan = self._next(WEBHOOK)
         if good and (plan is None or plan.accepts):
-            await self._accept(Arrival(WEBHOOK, self._timing.now(), request.headers["webhook-id"], json.loads(body)))
+            await self._accept(Arrival(WEBHOOK, self._timing.now(), (request.headers["webhook-id"],), json.loads(body)))
         if plan is not None:
             return await self._misbehave(request, plan)
         return web.Response(status=204 if good else 401)
@@ -186,3 +190,10 @@ class Receiver:
         if plan.closes and request.transport is not None:
             request.transport.abort()
         return web.Response(status=plan.status, body=plan.body, headers=plan.headers)
+
+
+def _named(found: dict[str, Any]) -> tuple[str, ...]:
+    """The ids in the foot of a card: after two words and what they are called, with commas between."""
+    foot = (list(texts(found)) or [""])[-1]
+    first, *others = foot.split(", ")
+    return (first.rpartition(" ")[2], *others)

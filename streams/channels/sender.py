@@ -1,4 +1,7 @@
-"""What every channel can do: take a note, answer what became of it. Expected failures are answers, not exceptions."""
+"""What every channel can do: take a note, answer what became of it. Expected failures are answers, not exceptions.
+
+A note tells one alert, or several that wait at the same time.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,16 @@ class Note:
 
     alert: Alert
     message: Message
+    parts: tuple[Note, ...] = ()  # of a message about several alerts: each with words of its own
+
+    @property
+    def told(self) -> tuple[Note, ...]:
+        """Every alert with words of its own."""
+        return self.parts or (self,)
+
+    @property
+    def alerts(self) -> tuple[Alert, ...]:
+        return tuple(note.alert for note in self.told)
 
 
 class Result(StrEnum):
@@ -35,14 +48,15 @@ class Sent:
     after: float | None = None  # seconds the receiver asked us to wait
     throttled: bool = False  # the receiver has too much to do: the whole channel is to pause
     gone: bool = False  # the receiver wants nothing more: the whole channel is to close
+    doubtful: bool = False  # the receiver was heard and did not say why: it may be what the note holds
 
     @classmethod
     def delivered(cls) -> Self:
         return cls(Result.DELIVERED)
 
     @classmethod
-    def retry(cls, detail: str, *, after: float | None = None, throttled: bool = False) -> Self:
-        return cls(Result.RETRY, detail, after, throttled)
+    def retry(cls, detail: str, *, after: float | None = None, throttled: bool = False, doubtful: bool = False) -> Self:
+        return cls(Result.RETRY, detail, after, throttled, doubtful=doubtful)
 
     @classmethod
     def refused(cls, detail: str, *, gone: bool = False) -> Self:
@@ -50,9 +64,18 @@ class Sent:
 
 
 class Sender(Protocol):
-    """One channel. `send` may be called by several tasks at once."""
+    """One channel. `send` may be called by several tasks at once.
+
+    `most`: alerts that one message may hold. `reports`: whether a report such as the digest means anything to it.
+    """
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def most(self) -> int: ...
+
+    @property
+    def reports(self) -> bool: ...
 
     async def send(self, note: Note) -> Sent: ...

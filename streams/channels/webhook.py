@@ -28,7 +28,10 @@ NEVER = {400, 401, 403, 405, 406, 411, 413, 414, 415, 422, 451, 501}
 
 
 class Webhook:
-    """Posts to one URL. Without a secret the request carries no signature."""
+    """Posts to one URL, an alert a request. Without a secret the request carries no signature."""
+
+    most = 1
+    reports = True
 
     def __init__(self, channel: Channel, wire: Wire, timing: Timing) -> None:
         """Raises ValueError, without the secret in it, if the secret is not `whsec_` and base64."""

@@ -6,9 +6,9 @@ import sys
 
 import click
 
+from streams.api.server import ListenError, split_address
 from streams.channels.build import ChannelError
 from streams.delivery.run import configure_logging
-from streams.http import ListenError, split_address
 from streams.policy_file import PolicyError, default_rulebook, load_policy
 from streams.settings import Settings
 from streams.supervisor import MISUSE

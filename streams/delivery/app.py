@@ -13,6 +13,7 @@ from streams.delivery.delivery import Delivery
 from streams.delivery.step import Observer, Step
 from streams.delivery.table import RawTable
 from streams.delivery.transport import BatchTransport
+from streams.kafka import faust_credentials
 
 
 class PromptTables(TableManager):
@@ -57,6 +58,7 @@ def build_app(
     app = DeliveryApp(
         name,
         broker=[URL(f"kafka://{server.strip()}") for server in kafka.split(",")],
+        broker_credentials=faust_credentials(),
         store="memory://",
         topic_partitions=partitions,
         table_standby_replicas=0,

@@ -17,6 +17,7 @@ from rules.moment import Millis
 from streams.delivery.errors import DeliveryError
 from streams.delivery.resume import Found
 from streams.delivery.step import Record
+from streams.kafka import connection
 
 LOOK_SECONDS = 20.0  # a broker that takes longer to answer is not there
 _POLL_MS = 250
@@ -112,7 +113,7 @@ class PartitionLog:
 @asynccontextmanager
 async def _consumer(kafka: str, fetch_bytes: int) -> AsyncIterator[AIOKafkaConsumer]:
     consumer = AIOKafkaConsumer(
-        bootstrap_servers=kafka,
+        **connection(kafka),
         group_id=None,
         enable_auto_commit=False,
         auto_offset_reset="none",

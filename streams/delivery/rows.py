@@ -64,6 +64,10 @@ def new_owner(now: Millis, tail: int, newest: str = "") -> str:
 
 
 def row_key(name: str, owner: str, slot: int) -> bytes:
+    """Where a version of a row lies. Raises ValueError on an empty name, which is the place's."""
+    if not name:
+        msg = "a row needs a name"
+        raise ValueError(msg)
     return f"{name}@{owner}{slot}".encode()
 
 

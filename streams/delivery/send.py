@@ -11,6 +11,7 @@ from aiokafka import AIOKafkaProducer
 
 from streams.delivery.book import Entry
 from streams.delivery.step import Output
+from streams.kafka import connection
 
 # A batch built here spares a future per record but travels alone; from about this many records on it is the cheaper
 # way.
@@ -27,7 +28,7 @@ class Sender:
 
     async def start(self) -> None:
         self._started = AIOKafkaProducer(
-            bootstrap_servers=self._kafka, acks="all", linger_ms=0, max_batch_size=_BATCH_BYTES
+            **connection(self._kafka), acks="all", linger_ms=0, max_batch_size=_BATCH_BYTES
         )
         await self._started.start()
 

@@ -17,6 +17,7 @@ from aiokafka.errors import KafkaError
 
 from streams.delivery.delivery import Delivery
 from streams.delivery.errors import StalledError
+from streams.kafka import connection
 
 STALL_SECONDS = 30.0  # a position with work ahead of it moves at least once in this time
 WAIT_SECONDS = 90.0  # for the group, for a table's next rows, for a step to take its partitions over
@@ -46,7 +47,7 @@ class Watch(Generic[K]):
 async def watch(delivery: Delivery) -> None:
     """Run until something stalls, then end the process."""
     stalls: Watch[str] = Watch(STALL_SECONDS)
-    consumer = AIOKafkaConsumer(bootstrap_servers=delivery.kafka, group_id=None)
+    consumer = AIOKafkaConsumer(**connection(delivery.kafka), group_id=None)
     await consumer.start()
     try:
         while True:

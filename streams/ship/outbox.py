@@ -13,6 +13,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 from aiokafka.partitioner import murmur2
 
+from streams.kafka import connection
 from streams.ship.parcels import Parcel
 from streams.ship.tally import Tally
 
@@ -74,7 +75,7 @@ class Outbox:
 @asynccontextmanager
 async def open_outbox(kafka: str, partitions: int, tally: Tally) -> AsyncIterator[Outbox]:
     """An outbox with a producer of its own, which is flushed in the end. Raises NotDelivered."""
-    producer = AIOKafkaProducer(bootstrap_servers=kafka, acks="all", linger_ms=2)
+    producer = AIOKafkaProducer(**connection(kafka), acks="all", linger_ms=2)
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             await producer.start()

@@ -14,9 +14,9 @@ from tests.architecture.tree import ROOT, imports, module, parsed, sources, with
 
 # What the core may take from the standard library: values and arithmetic. No clock, no chance, no files, no network.
 PURE = {
-    "__future__", "base64", "bisect", "collections", "contextlib", "dataclasses", "datetime", "decimal", "difflib",
-    "enum", "fractions", "functools", "hashlib", "heapq", "ipaddress", "itertools", "json", "math", "operator", "re",
-    "statistics", "string", "types", "typing", "unicodedata", "urllib.parse", "zoneinfo",
+    "__future__", "ast", "base64", "bisect", "collections", "contextlib", "dataclasses", "datetime", "decimal",
+    "difflib", "enum", "fractions", "functools", "hashlib", "heapq", "ipaddress", "itertools", "json", "math",
+    "operator", "re", "statistics", "string", "types", "typing", "unicodedata", "urllib.parse", "zoneinfo",
 }  # fmt: skip
 CORE_WHEELS = {"msgspec", "cel"}
 SHELL = {

@@ -84,12 +84,19 @@ class ApacheKafka(NamedTuple):
     server: Server
 
     @classmethod
-    def start(cls, directory: Path, settings: Mapping[str, str] | None = None) -> Self:
-        """Formats the storage unless that was done before. `settings` are broker settings on top of SETTINGS."""
+    def start(
+        cls,
+        directory: Path,
+        settings: Mapping[str, str] | None = None,
+        listeners: Mapping[str, int] | None = None,
+        users: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Formats the storage unless that was done before. `settings` are broker settings on top of SETTINGS,
+        `listeners` ports of further listeners by protocol, `users` passwords of users for SCRAM-SHA-512."""
         config = directory / "server.properties"
 
         def argv(port: int) -> list[str]:
-            _configure(config, directory, port, settings or {})
+            _configure(config, directory, port, settings or {}, listeners or {}, users or {})
             return _java("kafka.Kafka", str(config))
 
         return cls(directory, serve("Apache Kafka", argv, answers, log=directory / "broker.log", within=60))
@@ -102,11 +109,21 @@ class ApacheKafka(NamedTuple):
         self.server.child.stop(patience=30)
 
 
-def _configure(config: Path, directory: Path, port: int, more: Mapping[str, str]) -> None:
+def _configure(
+    config: Path,
+    directory: Path,
+    port: int,
+    more: Mapping[str, str],
+    listeners: Mapping[str, int],
+    users: Mapping[str, str],
+) -> None:
     controller = free_port()
+    known = ",".join(f"{name}://{HOST}:{number}" for name, number in ({"PLAINTEXT": port} | dict(listeners)).items())
+    protocols = SETTINGS["listener.security.protocol.map"] + "".join(f",{name}:{name}" for name in listeners)
     addresses = {
-        "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller}",
-        "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
+        "listeners": f"{known},CONTROLLER://{HOST}:{controller}",
+        "advertised.listeners": known,
+        "listener.security.protocol.map": protocols,
         "controller.quorum.voters": f"1@{HOST}:{controller}",
         "log.dirs": str(directory / "logs"),
     }
@@ -114,6 +131,8 @@ def _configure(config: Path, directory: Path, port: int, more: Mapping[str, str]
     if not (directory / "logs" / "meta.properties").exists():
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         argv = _java("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(config))
+        for user, password in users.items():
+            argv += ["--add-scram", f"SCRAM-SHA-512=[name={user},password={password}]"]
         subprocess.run(argv, check=True, capture_output=True)
 
 

@@ -150,3 +150,16 @@ def test_rows_nobody_can_reach_are_forgotten() -> None:
     meter.tick(NOON + 10 * DAY)
     assert sorted(meter.forget()) == ["minutes|model:m|0|" + str(NOON // HOUR), "model:m|0|2026-08-13"]
     assert meter.forget() == []
+
+
+def test_made_up_keys_do_not_outgrow_a_message() -> None:
+    """However many keys name a running total, and however long, a partial stays far below what a broker takes."""
+    meter = PartitionMeter(0, POLICY)
+    for number in range(3_000):
+        assert (
+            meter.fold(number, usage(f"id-{number}", today=50, key_hash=f"{number}" + "h" * 50 * (number % 3))) is None
+        )
+    (partial,) = [row for row in meter.take_changes() if isinstance(row, Partial)]
+    assert partial.sums.requests == 3_000
+    assert partial.seeds["0"] == 40
+    assert len(msgspec.json.encode(partial)) < 100_000

@@ -13,10 +13,13 @@ from rules.fault import Fault
 from rules.moment import HOUR, MINUTE, SECOND
 from rules.policy import Alerting, Budget, Gateway, ModelTerms, Policy, Unknown
 from rules.policy_check import KEYS, check, check_rules
-from rules.policy_check.delivery import ALERTS, CHANNEL, GATEWAY
+from rules.policy_check.alerting import ALERTS, DIGEST, ROUTE, WATCH
+from rules.policy_check.delivery import CHANNEL, GATEWAY
 from rules.policy_check.models import TERMS
 from rules.policy_check.money import BUDGET, LIMITS, PRICE, SPEND
+from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, RULE
+from rules.policy_check.senders import SENDER
 from rules.policy_check.values import brief, duration
 
 
@@ -33,7 +36,25 @@ def faults(raw: object) -> list[Fault]:
 
 
 WORDS = sorted(
-    {"default", *KEYS, *TERMS, *CHANNEL, *ALERTS, *GATEWAY, *BUDGET, *SPEND, *PRICE, *LIMITS, *RULE, *EFFECT}
+    {
+        "default",
+        *KEYS,
+        *TERMS,
+        *CHANNEL,
+        *ALERTS,
+        *ROUTE,
+        *DIGEST,
+        *WATCH,
+        *GATEWAY,
+        *PROVIDER,
+        *SENDER,
+        *BUDGET,
+        *SPEND,
+        *PRICE,
+        *LIMITS,
+        *RULE,
+        *EFFECT,
+    }
 )
 NEAR_MISSES = [
     "30m",
@@ -178,3 +199,65 @@ def test_a_rule_without_mistakes_keeps_its_meaning() -> None:
     }
     (spec,) = policy({"rules": [rule]}).rules
     assert (spec.name, spec.when, spec.action, spec.alert, spec.priority) == ("r", "true", "block", "info", 3)
+
+
+ARK: dict[str, Any] = {
+    "kind": "volcengine",
+    "access_key": "env:AK",
+    "secret_key": "env:SK",
+    "packages": {"m": "code"},
+}
+
+
+def test_a_provider_keeps_references() -> None:
+    """Keys stay references; one name of a package stands for a list of one."""
+    (found,) = policy({"providers": {"ark": ARK}}).providers.values()
+    assert (found.access_key, found.packages) == ("env:AK", {"m": ("code",)})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"secret_key": "hunter2"}, "providers.ark.secret_key: holds a plain value"),
+        ({"kind": "file"}, "providers.ark.access_key: does not belong to a provider of the kind file"),
+        ({"packages": {"m": "/(/"}}, "providers.ark.packages.m[0]: '/(/' is no regular expression"),
+        ({"packages": {"m": []}}, "providers.ark.packages.m: must name a package"),
+        ({"least": "40m"}, "providers.ark.least: is longer than every"),
+        ({"host": "https://elsewhere/secret"}, "providers.ark.host: holds a plain value"),
+        ({"packages": {"n": "code"}}, "providers.ark.packages.n: is an alias"),
+        ({"packages": {"own": "code"}}, "providers.own.packages.own: the provider ark tells"),
+    ],
+)
+def test_mistakes_of_a_provider(change: dict[str, Any], message: str) -> None:
+    """Each is told with its field, and no secret is repeated."""
+    own = ARK | {"packages": {"own": "code"}}
+    found = faults({"providers": {"ark": ARK | change, "own": own}, "aliases": {"n": "m"}})
+    assert any(str(fault).startswith(message) for fault in found), found
+    assert "hunter2" not in str(found)
+
+
+def test_a_provider_needs_what_its_kind_needs() -> None:
+    """A key that is missing is told by name."""
+    found = [str(fault) for fault in faults({"providers": {"a": {"kind": "aliyun"}, "b": {"kind": "http"}}})]
+    assert len(found) == 4
+    assert "providers.b.url: is missing: a provider of the kind http needs it" in found
+
+
+def test_a_sender_may_send_usage() -> None:
+    """Unless the policy says more; its token stays a reference."""
+    found = policy({"senders": {"a": {"token": "env:T"}, "b": {"token": "env:T", "may": ["usage", "controls"]}}})
+    assert [(each.token, each.may) for each in found.senders.values()] == [
+        ("env:T", ("usage",)),
+        ("env:T", ("usage", "controls")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "sender",
+    [{}, {"token": "hunter2-hunter2-hunter2"}, {"token": "env:T", "may": ["all"]}, {"token": "env:T", "may": "x"}],
+)
+def test_mistakes_of_a_sender(sender: dict[str, Any]) -> None:
+    """One each, and a token written into the file is not repeated."""
+    (found,) = faults({"senders": {"a": sender}})
+    assert found.path.startswith("senders.a.")
+    assert "hunter2" not in str(found)

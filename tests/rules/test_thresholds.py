@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rules.alerts import Alert, Kind, Severity, alert_id
-from rules.thresholds import WINDOWS_KEPT, Raised, Standing, newly_reached, reached
+from rules.thresholds import WINDOWS_KEPT, Raised, Standing, newly_left, newly_reached, reached
 
 SHARES = (0.8, 1.0)
 
@@ -141,11 +141,13 @@ def test_never_twice_for_the_same_window_threshold_and_grant(story: list[Standin
 
 @given(st.lists(STANDINGS, max_size=60))
 def test_what_is_remembered_stays_small(story: list[Standing]) -> None:
-    """No more than the two newest windows are kept."""
+    """No more than the two newest windows are kept, and of what is over one entry per threshold."""
     raised = Raised()
     for standing in story:
+        _, raised = newly_left(standing, raised)
         _, raised = newly_reached(standing, SHARES, raised)
         assert len(raised.windows) <= WINDOWS_KEPT
+        assert len(raised.over) <= len(SHARES)
 
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=40))

@@ -180,3 +180,42 @@ def test_a_revoked_partition_is_no_longer_renewed() -> None:
     bed.finish()
     bed.step.revoked(0)
     assert bed.desk.forgotten == ["model:m"]
+
+
+MARK = {
+    "type": "watermark",
+    "source": "usage",
+    "partition": 0,
+    "incarnation": 0,
+    "position": 99,
+    "at": START,
+    "since": 1,
+}
+SUMS = {"scope": "model:m", "partition": 0, "incarnation": 0, "offset": 9}
+HOURLY = SUMS | {"type": "minutes", "hour": START // HOUR}
+DAILY = SUMS | {"type": "partial", "day": "2026-08-13"}
+HEARD = {"type": "heard", "scope": "model:m", "origin": "t/0/1"}
+FOREIGN: list[Any] = [
+    b"not json", b"", b"\xff\xfe", b"[" * 100_000, b'{"type":"poem"}',
+    MARK | {"at": 2**62}, MARK | {"since": 2**62}, MARK | {"source": "rumours"}, MARK | {"partition": USAGE_PARTITIONS},
+    HOURLY | {"tokens": [1]}, HOURLY | {"hour": 2**62, "tokens": [1] * 60}, HOURLY | {"tokens": [2**63] * 60},
+    DAILY | {"day": "soon", "sums": [5]}, DAILY | {"scope": "", "sums": [5]}, DAILY | {"sums": [-5]},
+    DAILY | {"partition": -7, "sums": [5]}, DAILY | {"sums": [5], "seeds": {"k": 2**62}},
+    HEARD | {"record": {"type": "balance", "id": "b", "at": 2**62, "model": "m", "available": 5}},
+    HEARD | {"record": {"type": "balance", "id": "b", "at": START, "model": "m", "available": -(2**62)}},
+    HEARD | {"record": {"type": "calibration", "id": "c", "at": START, "model": "m", "day": "soon", "pool": 5}},
+    HEARD | {"origin": "x", "record": {"type": "balance", "id": "b", "at": START, "model": "m", "available": 5}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("event_clock", [False, True])
+@pytest.mark.parametrize("foreign", FOREIGN, ids=lambda value: str(value)[:60])
+def test_what_others_write_onto_facts_stops_nothing_and_bends_nothing(foreign: Any, event_clock: bool) -> None:
+    """A record that cannot be ours becomes a dead letter, and the ruling is as it would have been without it."""
+    plain, bent = Bed(event_clock=event_clock), Bed(event_clock=event_clock)
+    bent.partition.append(foreign if isinstance(foreign, bytes) else msgspec.json.encode(foreign), START)
+    for bed in (plain, bent):
+        bed.add(*story(5))
+    assert comparable(bent.finish()) == comparable(plain.finish())
+    (letter,) = [output for output in bent.partition.sent if output.topic == TOPICS.dead_letters]
+    assert letter.key == b"t.facts/0/0"

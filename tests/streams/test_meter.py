@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rules.counter import Counter
 from rules.dead_letter import DeadLetter
 from rules.facts import Fact, Partial, Watermark
+from rules.moment import DAY, MINUTE
 from rules.policy import Policy
 from rules.records import Reason
 from streams.facts_topic import FactsTopic
@@ -27,7 +28,9 @@ TOPICS = Topics("t")
 
 def partition(*, event_clock: bool = False) -> Partition:
     def make() -> Meter:
-        return Meter(TOPICS, FactsTopic(TOPICS.facts, 2), Policy(), Metrics(), event_clock=event_clock)
+        return Meter(
+            TOPICS, FactsTopic(TOPICS.facts, 2), Policy(), Metrics(), event_clock=event_clock, clock=lambda: NOON
+        )
 
     return Partition(make)
 
@@ -117,3 +120,26 @@ def test_a_reading_on_the_usage_topic_is_kept_as_misplaced() -> None:
     found.flush(NOON)
     (letter,) = [output for output in found.sent if output.topic == TOPICS.dead_letters]
     assert DeadLetter.decode(letter.value or b"").reason is Reason.WRONG_TOPIC
+
+
+@pytest.mark.parametrize("stamp", [-1, 0, NOON - 400 * DAY, NOON + 400 * DAY, 2**62])
+def test_no_timestamp_of_a_producer_stops_the_meter(stamp: int) -> None:
+    """A record's timestamp may be missing, years old or years ahead: it counts, and so does every event after it."""
+    found = partition()
+    found.append(usage("stamped", 7), stamp)
+    found.append(usage("after", 5), NOON)
+    found.handle(1)
+    found.flush(NOON)
+    found.handle(1)
+    found.flush(NOON + MINUTE)
+    assert total(found) == 12
+    assert all(NOON - MINUTE <= fact.at <= NOON + MINUTE for fact in facts(found) if isinstance(fact, Watermark))
+
+
+def test_metering_begins_no_earlier_than_its_first_call_ended() -> None:
+    """An old timestamp does not make usage known that nobody has metered."""
+    found = partition()
+    found.append(usage("first", 7), 1)
+    found.handle(1)
+    found.flush(NOON)
+    assert {fact.since for fact in facts(found) if isinstance(fact, Watermark)} == {NOON}

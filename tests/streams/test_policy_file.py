@@ -162,3 +162,15 @@ def test_a_file_that_cannot_be_read_is_a_policy_error(tmp_path: Path) -> None:
         load_policy(tmp_path / "nowhere.yaml", {})
     with pytest.raises(PolicyError, match="cannot be read"):
         load_policy(tmp_path, {})
+
+
+@pytest.mark.parametrize("token", ["", "short-token-012"])
+def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path, token: str) -> None:
+    """A token of a sender has 16 characters at least; it is not repeated."""
+    path = tmp_path / "policy.yaml"
+    path.write_text("senders: {a: {token: env:T}}")
+    with pytest.raises(PolicyError) as found:
+        load_policy(path, {"T": token})
+    assert str(found.value).startswith(f"{path}:1: senders.a.token: ")
+    assert not token or token not in str(found.value)
+    assert load_policy(path, {"T": "long-enough-01234"}).senders["a"].token == "long-enough-01234"

@@ -92,7 +92,11 @@ async def test_missing_topics_are_created_with_their_settings(
     assert await ensure_topics(broker, prefix, 5) == 3
     topics = Topics(prefix)
     assert await counts(admin, prefix) == dict.fromkeys(topics.configs, 3)
-    assert await config(admin, topics.usage) == {"cleanup.policy": "delete", "retention.ms": "604800000"}
+    assert await config(admin, topics.usage) == {
+        "cleanup.policy": "delete",
+        "retention.ms": "604800000",
+        "message.timestamp.type": "LogAppendTime",
+    }
     assert (await config(admin, topics.decisions))["retention.ms"] == "34560000000"
     assert await config(admin, topics.facts) == {"cleanup.policy": "compact"}
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from rules.policy import Channel
+from streams.channels.alertmanager import Alertmanager
+from streams.channels.apprise import Apprise
 from streams.channels.build import ChannelError, build_senders
 from streams.channels.feishu import Feishu
 from streams.channels.timing import Timing
@@ -19,11 +23,22 @@ def channel(**fields: str) -> Channel:
 
 
 def test_each_kind_gets_its_sender(wire) -> None:
-    """Feishu and webhook channels, by name."""
-    channels = {"f": channel(name="f"), "w": channel(name="w", kind="webhook")}
+    """By name, as the channel's kind says."""
+    kinds = {"feishu": Feishu, "webhook": Webhook, "alertmanager": Alertmanager, "apprise": Apprise}
+    urls = {"apprise": "json://127.0.0.1:9/"}
+    channels = {kind: channel(name=kind, kind=kind, url=urls.get(kind, URL)) for kind in kinds}
     senders = build_senders(channels, wire, Timing())
-    assert isinstance(senders["f"], Feishu)
-    assert isinstance(senders["w"], Webhook)
+    assert {name: type(sender) for name, sender in senders.items()} == kinds
+
+
+def test_without_apprise_its_channels_say_what_to_install(wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is an extra: who has no such channel never misses it, who has one learns what is missing."""
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    build_senders({"f": channel(name="f")}, wire, Timing())
+    with pytest.raises(ChannelError) as caught:
+        build_senders({"c": channel(kind="apprise", url="mailto://user:very-secret-token@host")}, wire, Timing())
+    assert "pip install 'blastdoor[apprise]'" in str(caught.value)
+    assert "very-secret-token" not in str(caught.value)
 
 
 def test_channels_of_one_bot_share_its_pace(wire) -> None:
@@ -37,7 +52,9 @@ def test_channels_of_one_bot_share_its_pace(wire) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"kind": "carrier-pigeon"}, "channels.c.kind: unknown, known are feishu and webhook"),
+        ({"kind": "carrier-pigeon"}, "channels.c.kind: unknown, known are feishu, webhook, alertmanager, apprise"),
+        ({"kind": "apprise", "url": "very-secret-token"}, "channels.c.url: is no URL that apprise knows"),
+        ({"kind": "alertmanager", "url": "very-secret-token"}, "channels.c.url: not an http or https URL"),
         ({"url": "ftp://host/very-secret-token"}, "channels.c.url: not an http or https URL"),
         ({"url": "very-secret-token"}, "channels.c.url: not an http or https URL"),
         ({"url": "http://host:port/very-secret-token"}, "channels.c.url: not an http or https URL"),

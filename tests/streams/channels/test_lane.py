@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from rules.moment import DAY
-from streams.channels.lane import AT_ONCE, Lane, Parcel
+from streams.channels.gathering import AT_ONCE, Parcel
+from streams.channels.lane import Lane
 from streams.channels.outcome import Outcome, Progress
 from streams.channels.sender import Note, Sent
 
@@ -22,6 +23,8 @@ class Scripted:
     """A sender that answers as told, per alert id, and else accepts."""
 
     name = "scripted"
+    most = 1
+    reports = True
 
     def __init__(self) -> None:
         self.answers: dict[str, deque[Sent | Exception]] = {}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.alerts import Alert, Kind, Severity
+from rules.alerts import Alert, Ended, Kind, Severity
 from streams.channels.messages import LANGUAGES, MOST_DETAILS, message
 
 ZONE = ZoneInfo("Asia/Shanghai")
@@ -31,6 +31,18 @@ ALERTS = st.builds(
     charged_high=NUMBERS,
     rule=st.text(),
     reason=st.text(),
+    again=st.integers(0, 10**6),
+    ends=st.lists(
+        st.builds(
+            Ended,
+            id=st.text(),
+            kind=st.sampled_from(Kind),
+            severity=st.sampled_from(Severity),
+            threshold=st.none() | st.floats(allow_nan=False),
+            rule=st.text(),
+        ),
+        max_size=3,
+    ).map(tuple),
     details=st.dictionaries(st.text(max_size=20), st.text(max_size=50), max_size=30),
 )
 
@@ -105,6 +117,35 @@ def test_beyond_the_limit_is_said_in_words(make_alert) -> None:
     assert "超出限额：100 tokens" in text(alert=make_alert(used=1_100, limit=1_000), language="zh", zone=ZONE)
 
 
+LIMIT_LEFT = {"kind": Kind.RECOVERED, "threshold": None, "severity": Severity.CRITICAL}
+
+
+def ended(kind: Kind, threshold: float | None = None, rule: str = "") -> tuple[Ended, ...]:
+    return (Ended(id="e", kind=kind, severity=Severity.CRITICAL, threshold=threshold, rule=rule),)
+
+
+def test_a_recovery_reads_as_good_news(make_alert) -> None:
+    """Back under the limit: said so, tagged as over whatever the severity, and nothing is to be done."""
+    back = make_alert(**LIMIT_LEFT, ends=ended(Kind.THRESHOLD, 1.0))
+    assert message(back, "en", ZONE).title == "Model deepseek-v4-flash is back under its limit"
+    assert message(back, "zh", ZONE).title == "模型 deepseek-v4-flash 已回到限额以内"
+    assert (message(back, "zh", ZONE).tag, message(back, "en", ZONE).tag) == ("已恢复", "over")
+
+
+def test_what_is_over_is_named_as_it_was_told(make_alert) -> None:
+    """The end of a condition repeats the title of its beginning."""
+    back = make_alert(**LIMIT_LEFT, ends=ended(Kind.RULE, rule="trial"))
+    assert message(back, "en", ZONE).title == "Over: rule trial now decides for model deepseek-v4-flash"
+    assert message(back, "zh", ZONE).title == "已恢复：规则 trial 开始对 模型 deepseek-v4-flash 生效"
+
+
+def test_a_repeat_says_that_it_is_one(make_alert) -> None:
+    """Told before, and still so."""
+    said = text(alert=make_alert(kind=Kind.RETURN_OVERDUE, again=2), language="en", zone=ZONE)
+    assert "Still: the return for model deepseek-v4-flash is overdue" in said
+    assert "told before: 2" in said
+
+
 def test_a_name_from_outside_is_one_line_of_text(make_alert) -> None:
     """A tenant cannot break the layout or hide behind control characters."""
     said = message(make_alert(scope="tenant:a\nb\u202ec"), "en", ZONE)
@@ -139,5 +180,5 @@ def test_every_kind_has_words(make_alert, kind: Kind, language: str) -> None:
 def test_no_alert_is_beyond_words(alert: Alert, language: str) -> None:
     """Any alert that can be read can be said, with a bounded number of lines."""
     said = message(alert, language, ZONE)
-    assert len(said.lines) <= MOST_DETAILS + 9
+    assert len(said.lines) <= MOST_DETAILS + 10
     assert said.title

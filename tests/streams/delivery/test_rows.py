@@ -99,6 +99,12 @@ def test_any_text_can_be_the_name_of_a_row(name: str) -> None:
     assert values({row_key(name, A, 0): encode_row(1, 1), place_key(A): place(1, 1)}) == {name: 1}
 
 
+def test_a_row_needs_a_name() -> None:
+    """Without one its key could not be read back."""
+    with pytest.raises(ValueError, match="a row needs a name"):
+        row_key("", A, 0)
+
+
 @pytest.mark.parametrize("value", [0, "", [], {}, False, 1.5, {"a": [1, None]}], ids=repr)
 def test_falsy_values_are_values(value: object) -> None:
     """Only None deletes."""

@@ -75,7 +75,7 @@ def test_shows_both_incidents(start: Start, tmp_path: Path) -> None:
     assert time.monotonic() - begun < 60
     numbers = ("2,242,178", "2,391,794", "149,616", "2,800,128", "2,293,004", "665,268", "BLOCKED")
     assert [number for number in numbers if number not in out] == []
-    assert out.count("✓ ✓ 08-1") == 3
+    assert out.count("✓ ✓ 08-1") == 5
     assert "已用到每日上限的 80%" in out
     assert "What to try next" in out.splitlines()[-10:]
     assert (left(members), list(tmp_path.iterdir())) == ([], [])

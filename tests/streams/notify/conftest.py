@@ -163,7 +163,7 @@ async def start(senders, counts, quick) -> AsyncIterator[Callable[..., Awaitable
         notify = Notify(
             "blastdoor.alerts",
             options.pop("senders", senders),
-            Alerting(send=send),
+            options.pop("alerting", None) or Alerting(send=send, group=0),
             zone=ZoneInfo("Asia/Shanghai"),
             timing=options.pop("timing", quick),
             observer=counts,

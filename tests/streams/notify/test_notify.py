@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
+from rules.policy import Alerting
 from streams.channels.outcome import Progress
 from streams.channels.receiver import (
     ANSWER_LOST,
@@ -127,6 +128,43 @@ async def test_a_misbehaving_bot_gets_every_alert_once_and_in_order(start, recei
     assert by_scope == {scope: [f"{scope}-{number}" for number in range(4)] for scope in "abc"}
 
 
+GROUPED = Alerting(send=(FEISHU, WEBHOOK), group=5_000)
+
+
+async def test_25_models_crossing_together_are_one_message(start, receiver, make_alert) -> None:
+    """One card with all of them for people; a program still gets a request with its own id for each."""
+    loop = await start(alerting=GROUPED)
+    sent = [make_alert(f"m{number:02}", f"model:{number}") for number in range(25)]
+    loop.offer(*sent)
+    await loop.until(lambda: loop.table and loop.settled())
+    (card,) = [arrival for arrival in receiver.arrivals if arrival.channel == FEISHU]
+    assert card.ids == tuple(alert.id for alert in sent)
+    hooks = [arrival.id for arrival in receiver.arrivals if arrival.channel == WEBHOOK]
+    assert sorted(hooks) == [alert.id for alert in sent]
+
+
+async def test_a_misbehaving_bot_gets_messages_of_several_once_and_in_order(start, receiver, make_alert) -> None:
+    """The same misbehaviour, met with grouped alerts: all arrive, once, in order within each scope."""
+    receiver.plan(FEISHU, *[plan for plan in MISBEHAVIOURS for _ in range(2)])
+    loop = await start(alerting=Alerting(send=(FEISHU,), group=5_000))
+    loop.offer(*(make_alert(f"{scope}-{number}", f"model:{scope}") for number in range(40) for scope in "abc"))
+    await loop.until(lambda: loop.table and loop.settled())
+    by_scope: dict[str, list[str]] = defaultdict(list)
+    for alert_id in (alert_id for arrival in receiver.arrivals for alert_id in arrival.ids):
+        by_scope[alert_id[0]].append(alert_id)
+    assert by_scope == {scope: [f"{scope}-{number}" for number in range(40)] for scope in "abc"}
+    assert len(receiver.arrivals) < 40
+
+
+async def test_a_message_of_several_whose_answer_was_lost_is_repeated_with_its_ids(start, receiver, make_alert) -> None:
+    """The one possible duplicate: accepted, the answer lost. Both messages name the same alerts."""
+    receiver.plan(FEISHU, ANSWER_LOST)
+    loop = await start(alerting=Alerting(send=(FEISHU,), group=5_000))
+    loop.offer(make_alert("a1"), make_alert("b1", "model:b"))
+    await loop.until(lambda: loop.table and loop.settled())
+    assert [arrival.ids for arrival in receiver.arrivals] == [("a1", "b1"), ("a1", "b1")]
+
+
 async def test_an_alert_arrives_twice_only_if_the_answer_was_lost(start, receiver, make_alert) -> None:
     """Accepted, and the connection closed before the answer: nobody can know, so it is sent again with its id."""
     receiver.plan(FEISHU, ANSWER_LOST)
@@ -163,7 +201,7 @@ async def test_no_channel_configured_is_recorded_and_visible(
     loop.flush()
     assert loop.outcomes() == {"a1": {NOWHERE: "unsent"}}
     assert counts.seen == {(NOWHERE, "unsent"): 1}
-    assert "no channel configured" in caplog.text
+    assert "no channel for it" in caplog.text
 
 
 async def test_an_unknown_channel_is_recorded_and_holds_up_no_other(start, receiver, counts, make_alert) -> None:
@@ -263,6 +301,8 @@ class Slow:
     """A sender whose answer does not come before it is told to."""
 
     name = "slow"
+    most = 1
+    reports = True
 
     def __init__(self) -> None:
         self.answer = asyncio.Event()

@@ -1,14 +1,17 @@
-"""The worker's HTTP face: metrics for Prometheus, readiness for whoever starts it. Binds to the loopback address
-unless told otherwise."""
+"""The HTTP server: metrics for Prometheus, readiness for whoever starts us, and what else is given to it. Binds to the
+loopback address unless told otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+LARGEST = 4 * 1024 * 1024
+"""Of a request's body, unpacked. A batch of 512 payloads of a gateway, its usual most, has some 2 MB."""
 
 
 class ListenError(RuntimeError):
@@ -24,11 +27,17 @@ def split_address(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-async def serve(address: str, registry: CollectorRegistry, ready: Callable[[], bool]) -> web.AppRunner:
+async def serve(
+    address: str,
+    registry: CollectorRegistry,
+    ready: Callable[[], bool],
+    routes: Iterable[web.RouteDef] = (),
+) -> web.AppRunner:
     """Start serving; the caller stops it with `cleanup()`. Raises ListenError if the address is taken."""
-    application = web.Application()
+    application = web.Application(client_max_size=LARGEST)
     application.router.add_get("/metrics", _metrics(registry))
     application.router.add_get("/ready", _readiness(ready))
+    application.router.add_routes(routes)
     runner = web.AppRunner(application, access_log=None, handle_signals=False)
     await runner.setup()
     host, port = split_address(address)

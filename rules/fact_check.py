@@ -1,0 +1,96 @@
+"""Whether a fact can be one of ours. Only our own code writes `facts`, but a topic is open to whoever reaches the
+broker, and what a judge has once merged stays merged."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import msgspec
+
+from rules.calendar import Day
+from rules.facts import Fact, Heard, Minutes, Partial, Scope, Watermark
+from rules.moment import DAY, EARLIEST, HOUR, LATEST, Millis
+from rules.records import Calibration, Control, Reason, Rejected
+
+GREATEST = 10**18  # of a number: a million calls of the greatest size that the intake takes
+SOURCES = ("usage", "balances", "controls")
+
+_decode = msgspec.json.Decoder(Fact).decode
+
+
+def read_fact(raw: bytes, partitions: int, now: Millis) -> Fact | Rejected:
+    """The fact, or why it is none.
+
+    `partitions`: of every topic. `now`: nobody vouches for more than a day beyond it.
+    """
+    try:
+        fact: Fact = _decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return Rejected(Reason.NOT_JSON, f"no fact: {error}"[:200])
+    fault = _fault(fact, partitions, now)
+    return fact if fault is None else Rejected(Reason.BAD_VALUE, f"no fact of ours: {fault}")
+
+
+def _fault(fact: Fact, partitions: int, now: Millis) -> str | None:
+    if isinstance(fact, Heard):
+        return _fault_of_heard(fact)
+    if not 0 <= fact.partition < partitions:
+        return "partition: there is none of this number"
+    if isinstance(fact, Watermark):
+        return _fault_of_mark(fact, now)
+    if not _are_amounts(fact.incarnation, fact.offset):
+        return "incarnation or offset: out of bounds"
+    return _fault_of_scope(fact.scope) or (
+        _fault_of_partial(fact) if isinstance(fact, Partial) else _fault_of_minutes(fact)
+    )
+
+
+def _fault_of_mark(mark: Watermark, now: Millis) -> str | None:
+    if mark.source not in SOURCES:
+        return "source: not known"
+    if not _are_amounts(mark.incarnation, mark.position):
+        return "incarnation or position: out of bounds"
+    return None if mark.at <= now + DAY and mark.since <= now + DAY else "at or since: lies in the future"
+
+
+def _fault_of_partial(partial: Partial) -> str | None:
+    if not _is_day(partial.day):
+        return "day: not a date"
+    amounts = (*msgspec.structs.astuple(partial.sums), *partial.seeds.values())
+    return None if _are_amounts(*amounts) else "sums: out of bounds"
+
+
+def _fault_of_minutes(minutes: Minutes) -> str | None:
+    if len(minutes.tokens) != 60 or not _are_amounts(*minutes.tokens):
+        return "tokens: not the sums of sixty minutes"
+    return None if EARLIEST <= minutes.hour * HOUR < LATEST else "hour: out of bounds"
+
+
+def _fault_of_heard(heard: Heard) -> str | None:
+    _, slash, offset = heard.origin.rpartition("/")
+    if not (slash and offset.isascii() and offset.isdigit()):
+        return "origin: no place in Kafka"
+    record = heard.record
+    if not EARLIEST <= record.at < LATEST:
+        return "record: its time is out of bounds"
+    if isinstance(record, Control):
+        return None
+    if isinstance(record, Calibration) and not _is_day(record.day):
+        return "record: its day is not a date"
+    tokens = record.pool if isinstance(record, Calibration) else record.available
+    return _fault_of_scope(heard.scope) or (None if _are_amounts(tokens) else "record: its tokens are out of bounds")
+
+
+def _fault_of_scope(scope: Scope) -> str | None:
+    return None if scope.startswith("model:") and len(scope) > len("model:") else "scope: no model"
+
+
+def _is_day(day: Day) -> bool:
+    try:
+        return date.fromisoformat(day).isoformat() == day
+    except ValueError:
+        return False
+
+
+def _are_amounts(*numbers: int) -> bool:
+    return min(numbers) >= -1 and max(numbers) <= GREATEST
