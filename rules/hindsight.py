@@ -72,7 +72,7 @@ class Gate(Struct, kw_only=True):
     refused: int = 0
     falsely: int = 0  # of these calls, with enough free tokens left
     example: Refusal | None = None
-    left: int = 0  # free tokens that were left at least at the example
+    left: int = 0  # free tokens that were left at least at the example, whatever the cap
 
 
 class Stretch(Struct):
@@ -210,13 +210,13 @@ def _need(refusal: Refusal) -> int:
 
 
 def _judge_gate(gate: Gate, stretch: Stretch, hardest: Refusal, low: int | None) -> None:
-    """Where even the call that needed most would have been free, all were refused falsely."""
+    """Where even the call that needed most would have been free and under the cap, all were refused falsely."""
     gate.refused += stretch.refused
-    pool = None if low is None else min(low, stretch.seen.capped) - stretch.seen.base
-    if pool is not None and _need(hardest) <= pool:
-        gate.falsely += stretch.refused
-        if gate.example is None:
-            gate.example, gate.left = hardest, pool - hardest.usage
+    if low is None or _need(hardest) > min(low, stretch.seen.capped) - stretch.seen.base:
+        return
+    gate.falsely += stretch.refused
+    if gate.example is None:
+        gate.example, gate.left = hardest, low - stretch.seen.base - hardest.usage
 
 
 def _plus(one: Amount, other: Amount) -> Amount:

@@ -76,7 +76,7 @@ def _notes(hindsight: Hindsight, zone: tzinfo) -> Iterator[str]:
         example = gate.example
         at = to_rfc3339(example.at, zone)[:19].replace("T", " ")
         said = f"{example.usage:,}+{example.reserve:,}/{example.limit:,}"
-        yield f" At {at} it said {said}; {gate.left:,} were left, up to the cap."
+        yield f" At {at}: {said}, with {gate.left:,} free tokens left."
 
 
 def _minutes(length: int) -> str:

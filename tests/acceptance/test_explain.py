@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -65,14 +66,23 @@ async def test_the_history_explains_what_the_recording_explains(deploy: Callable
         assert f"{topics.balances}/" in text.stdout
 
 
-async def test_an_unknown_model_is_told_with_the_known_ones(deploy: Callable[..., Any]) -> None:
-    """Exit code 3 and the names there are; a time before the first decision is told, too."""
-    async with deploy(event_clock=True) as deployment:
-        await deployment.ship(*RECORDINGS)
-        await deployment.decided(is_over)
-        unknown = await asyncio.to_thread(CliRunner().invoke, command, ["deepseek-v4", *source(deployment)])
-        early = await run(*source(deployment), "--at", "2026-08-11")
+async def test_what_is_not_known_yet_is_explained_too(deploy: Callable[..., Any]) -> None:
+    """On the wall clock, a minute after metering began: why there is no limit, and when there will be one. A model of
+    which nothing was decided, and a time before the first decision, end with 3."""
+    async with deploy() as deployment:
+        now = datetime.now(UTC).isoformat()
+        balance = {"type": "balance", "id": "bal-1", "ts": now, "model": "m", "available": 500_000, "unit": "token"}
+        await deployment.produce(deployment.topics.balances, json.dumps(balance).encode(), key=b"m")
+        await deployment.decided(lambda decision: decision.readings == ("bal-1",), "m")
+        wall = ["--kafka", deployment.stack.kafka]
+        found = await asyncio.to_thread(CliRunner().invoke, command, ["m", *wall])
+        unknown = await asyncio.to_thread(CliRunner().invoke, command, ["mm", *wall])
+        early = await asyncio.to_thread(CliRunner().invoke, command, ["m", *wall, "--at", "2026-08-11"])
+    assert found.exit_code == 0
+    assert "The limit: unknown; 0 tokens used today" in found.stdout
+    assert "metering has not run for the lag bound yet" in found.stdout
+    assert "reading bal-1 said 500,000 (newest)" in found.stdout
     assert unknown.exit_code == 3
-    assert MODEL in unknown.stderr
+    assert "did you mean 'm'" in unknown.stderr
     assert early.exit_code == 3
     assert "does not reach back" in early.stderr

@@ -43,7 +43,23 @@ def test_the_example_loads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "table",
-    [TERMS, ALERTS, ROUTE, DIGEST, WATCH, CHANNEL, GATEWAY, PROVIDER, SENDER, BUDGET, SPEND, PRICE, LIMITS, RULE, EFFECT],
+    [
+        TERMS,
+        ALERTS,
+        ROUTE,
+        DIGEST,
+        WATCH,
+        CHANNEL,
+        GATEWAY,
+        PROVIDER,
+        SENDER,
+        BUDGET,
+        SPEND,
+        PRICE,
+        LIMITS,
+        RULE,
+        EFFECT,
+    ],
 )
 def test_every_key_is_explained(table: dict[str, object]) -> None:
     """Each key that the check accepts has a row."""
