@@ -171,8 +171,7 @@ class ModelBook:
     def tidy(self, now: Millis) -> list[str]:
         """Close what nothing can change any more; returns the keys of rows that may go."""
         gone = self.sheets.fold(now, self._terms.lag_ceiling + 2 * HOUR)
-        oldest = self._calendar.day(now - (self._policy.close_after_days + 1) * DAY)
-        gone += [partial.key for partial in self.counter.close_before(oldest)]
+        gone += [partial.key for partial in self.counter.close_before(self._oldest(now))]
         return gone
 
     def stored(self) -> BookRow:
@@ -186,6 +185,15 @@ class ModelBook:
         kept = names(self.row.pool) | {calibration.id for calibration in self.row.calibrations}
         self.row.origins = {known: at for known, at in self.row.origins.items() if known in kept}
         self.row.origins.setdefault(name, origin)
+
+    def _oldest(self, now: Millis) -> Day:
+        """The first day that stays open. A closed day takes no usage for ever, so our own clock alone closes none: one
+        that once ran ahead would make all usage until then count for nothing."""
+        newest = max(self.counter.days, default=None)
+        if newest is None:
+            return self.counter.closed_before
+        known = min(now, self._calendar.end(newest))
+        return self._calendar.day(known - (self._policy.close_after_days + 1) * DAY)
 
     def _metered(self, now: Millis, marks: Marks) -> Metered:
         day, since = self._calendar.day(now), marks.since()

@@ -25,7 +25,7 @@ from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
-from streams.ruling_metrics import show
+from streams.ruling_metrics import hide, show
 from streams.topics import ALERTS_PARTITION, Topics
 from streams.wall_clock import wall_clock
 
@@ -103,6 +103,7 @@ class JudgeStep:
         self._refused.pop(partition, None)
         for scope in bench.judge.books if bench else ():
             self._publisher.forget(scope)
+            hide(self._metrics, scope)
             self._actions.pop(scope, None)
 
     def outbid(self, scope: str, held: tuple[int, int]) -> None:

@@ -69,6 +69,7 @@ class Meter:
         for record in records:
             self._take(metered, partition, record, read(record.value or b""), now)
         metered.meter.duplicates.trim(records[-1].offset + 1)
+        self._count(metered)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """What changed since the last flush, and the watermark, which also says that nothing changed."""
@@ -108,12 +109,17 @@ class Meter:
                 # The meter's clock, not the record's: shipped again, a recording moves no clock back.
                 self._emit(metered, record.offset + 1, meter.clock.now)
         elif isinstance(found, Refusal):
-            self._metrics.refusals.labels(model=self._policy.canonical(found.model)).inc()
+            self._metrics.refused(self._policy.canonical(found.model))
         elif found is not None:
             rejected = (
                 found if isinstance(found, Rejected) else Rejected(Reason.WRONG_TOPIC, "belongs onto another topic")
             )
             metered.outputs.append(self._dead_letters.keep(partition, record, rejected))
+
+    def _count(self, metered: Metered) -> None:
+        """Show what became of the events since the last batch."""
+        for outcome, count in metered.outcomes():
+            self._metrics.events.labels(outcome=outcome).inc(count)
 
     def _emit(self, metered: Metered, position: int, at: Millis | None) -> None:
         """Tell the judges: changed rows first, then the watermark that vouches for them."""
@@ -145,6 +151,17 @@ class Metered:
         self.outputs: list[Output] = []
         self.rows: dict[str, Any] = {}
         self.mark: Watermark | None = None
+        self._counted = msgspec.structs.replace(meter.counts)
+
+    def outcomes(self) -> list[tuple[str, int]]:
+        """What became of events since the last call."""
+        before, now = self._counted, msgspec.structs.replace(self.meter.counts)
+        self._counted = now
+        return [
+            ("counted", now.counted - before.counted),
+            ("duplicate", now.duplicates - before.duplicates),
+            ("rejected", now.rejected - before.rejected),
+        ]
 
     def take(self) -> tuple[list[Output], dict[str, Any]]:
         """Everything gathered, which then starts empty."""

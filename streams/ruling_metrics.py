@@ -13,7 +13,17 @@ from streams.metrics import Metrics
 
 def show(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
     """Set the gauges of the ruling's model; `history`: count it as a decision that changed."""
-    model, bounds = ruling.scope.removeprefix("model:"), ruling.bounds
+    model = ruling.scope.removeprefix("model:")
+    if metrics.shows(model):
+        _show_model(metrics, model, ruling)
+    for failure in ruling.failed:
+        metrics.rule_failures.labels(rule=failure.partition(":")[0]).inc()
+    if history:
+        metrics.decisions.labels(action=ruling.action, rule=ruling.rule).inc()
+
+
+def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:
+    bounds = ruling.bounds
     metrics.used.labels(model=model).set(ruling.used)
     _set(metrics.limit, ruling.limit, model)
     _set_ends(metrics.pool, model, ruling.pool_low, ruling.pool_high)
@@ -23,10 +33,18 @@ def show(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
     _set(metrics.reading, None if bounds.reading_at is None else bounds.reading_at / 1000, model)
     for action in Action:
         metrics.action.labels(model=model, action=action.value).set(action.value == ruling.action)
-    for failure in ruling.failed:
-        metrics.rule_failures.labels(rule=failure.partition(":")[0]).inc()
-    if history:
-        metrics.decisions.labels(action=ruling.action, rule=ruling.rule).inc()
+
+
+def hide(metrics: Metrics, scope: str) -> None:
+    """Take the gauges of a model away: another worker rules on it now, and two answers would be one too many."""
+    model = scope.removeprefix("model:")
+    for gauge in (metrics.used, metrics.limit, metrics.lag_bound, metrics.reading):
+        _set(gauge, None, model)
+    for gauge in (metrics.pool, metrics.lag_tokens, metrics.charged):
+        _set_ends(gauge, model, None, None)
+    for action in Action:
+        _set(metrics.action, None, model, action.value)
+    metrics.leave(model)
 
 
 def _set_ends(gauge: Gauge, model: str, low: float | None, high: float | None) -> None:

@@ -78,6 +78,10 @@ class Topics:
         return f"{self.prefix}.alerts"
 
     @property
+    def alert_outcomes(self) -> str:
+        return f"{self.prefix}.alert-outcomes"
+
+    @property
     def dead_letters(self) -> str:
         return f"{self.prefix}.dead-letters"
 
@@ -92,6 +96,7 @@ class Topics:
             self.decisions: _kept(days=400),
             self.decisions_latest: COMPACTED,
             self.alerts: _kept(days=30),
+            self.alert_outcomes: _kept(days=30),
             self.dead_letters: _kept(days=30),
         }
 

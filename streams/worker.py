@@ -117,7 +117,8 @@ def _notify(settings: Settings, policy: Policy, metrics: Metrics, wire: Wire) ->
         policy.alerts,
         zone=policy.calendar().zone,
         timing=timing,
-        observer=NotifyMetrics(metrics, policy.alerts.send),
+        observer=NotifyMetrics(metrics, policy.channels),
+        history=Topics(settings.prefix).alert_outcomes,
     )
 
 

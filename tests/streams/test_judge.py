@@ -10,6 +10,7 @@ import pytest
 from blastdoor_gateway.contract import Decision
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prometheus_client import generate_latest
 
 from rules.alerts import Alert
 from rules.facts import Fact, Heard, Partial, Sums, Watermark
@@ -50,6 +51,7 @@ class Bed:
         self.desk = Desk()
         self.now = START
         self.event_clock = event_clock
+        self.metrics = Metrics()
         self.partition = Partition(self.make)
 
     def make(self) -> JudgeStep:
@@ -60,7 +62,7 @@ class Bed:
             POLICY,
             RULEBOOK,
             desk,
-            Metrics(),
+            self.metrics,
             event_clock=self.event_clock,
             clock=lambda: self.now,
         )
@@ -180,6 +182,17 @@ def test_a_revoked_partition_is_no_longer_renewed() -> None:
     bed.finish()
     bed.step.revoked(0)
     assert bed.desk.forgotten == ["model:m"]
+
+
+def test_a_revoked_partition_shows_no_gauges() -> None:
+    """Two workers never show two answers about one model: what is no longer ours leaves the metrics."""
+    bed = Bed(event_clock=False)
+    bed.add(*story(3))
+    bed.finish()
+    assert b'model="m"' in generate_latest(bed.metrics.registry)
+    bed.step.revoked(0)
+    gauges = [line for line in generate_latest(bed.metrics.registry).splitlines() if b'model="m"' in line]
+    assert gauges == []
 
 
 MARK = {

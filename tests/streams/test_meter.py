@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, generate_latest
 
 from rules.counter import Counter
 from rules.dead_letter import DeadLetter
@@ -26,11 +27,10 @@ NOON = 1_786_593_600_000
 TOPICS = Topics("t")
 
 
-def partition(*, event_clock: bool = False) -> Partition:
+def partition(*, event_clock: bool = False, registry: CollectorRegistry | None = None) -> Partition:
     def make() -> Meter:
-        return Meter(
-            TOPICS, FactsTopic(TOPICS.facts, 2), Policy(), Metrics(), event_clock=event_clock, clock=lambda: NOON
-        )
+        facts = FactsTopic(TOPICS.facts, 2)
+        return Meter(TOPICS, facts, Policy(), Metrics(registry), event_clock=event_clock, clock=lambda: NOON)
 
     return Partition(make)
 
@@ -143,3 +143,31 @@ def test_metering_begins_no_earlier_than_its_first_call_ended() -> None:
     found.handle(1)
     found.flush(NOON)
     assert {fact.since for fact in facts(found) if isinstance(fact, Watermark)} == {NOON}
+
+
+def test_metrics_tell_what_became_of_events() -> None:
+    """Counted, a duplicate, or refused: each event once."""
+    registry = CollectorRegistry()
+    found = partition(registry=registry)
+    for event_id in ("a", "b", "a"):
+        found.append(usage(event_id, 1), NOON)
+    found.append(usage("late", 1).replace(b"1786593600.0", b"1186593600.0"), NOON)
+    found.handle(2)
+    found.handle(2)
+    assert [
+        registry.get_sample_value("blastdoor_events_total", {"outcome": outcome})
+        for outcome in ("counted", "duplicate", "rejected")
+    ] == [2, 1, 1]
+
+
+def test_invented_models_do_not_swell_the_metrics() -> None:
+    """Of refusals the first models are shown by name, and all further ones together."""
+    registry = CollectorRegistry()
+    found = partition(registry=registry)
+    numbers = {"usage": 1, "reserve": 1, "limit": 1}
+    for number in range(2_000):
+        refusal = {"type": "refusal", "id": f"r{number}", "ts": NOON / 1000, "model": f"m{number}"} | numbers
+        found.append(json.dumps(refusal).encode(), NOON)
+    found.handle(2_000)
+    assert generate_latest(registry).count(b"blastdoor_gateway_refusals_total{") == 501
+    assert registry.get_sample_value("blastdoor_gateway_refusals_total", {"model": "(other)"}) == 1_500
