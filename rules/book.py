@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from rules.account import Account, Evening, account, evening_of
 from rules.alerts import Alert
 from rules.announce import Announced, announce
 from rules.calendar import Calendar, Day
@@ -43,6 +44,7 @@ class BookRow(Struct, kw_only=True):
     carried: int = 0
     closed_before: Day = ""
     last: Ruling | None = None  # the newest in the history
+    evening: Evening | None = None  # how the day before ended
     origins: dict[str, str] = {}  # reading id -> where it stood
 
 
@@ -81,7 +83,7 @@ class ModelBook:
         """Take a reading or a calibration. Repeats change nothing."""
         record = heard.record
         if isinstance(record, Reading):
-            if observe(self.row.pool, record):
+            if observe(self.row.pool, record, heard.received):
                 self._note_origin(record.id, heard.origin)
         elif isinstance(record, Calibration):
             self.row.calibrations.append(record)
@@ -163,10 +165,20 @@ class ModelBook:
 
     def enter(self, ruling: Ruling) -> bool:
         """Enter the ruling into the history if it belongs there; says whether it does."""
-        if not is_history(self.row.last, ruling):
+        last = self.row.last
+        if not is_history(last, ruling):
             return False
+        if last is not None and last.day != ruling.day:
+            self.row.evening = evening_of(last.day, last.bounds)
         self.row.last = ruling
         return True
+
+    def account(self, sight: Sight) -> Account:
+        """The day's account; `sight` is what the newest entry of the history was made from."""
+        evening, day = self.row.evening, sight.metered.day
+        if evening is not None and evening.day != self._calendar.previous(day):
+            evening = None
+        return account(self.row.pool, self._terms, sight.metered, sight.bounds, sight.now, evening)
 
     def tidy(self, now: Millis) -> list[str]:
         """Close what nothing can change any more; returns the keys of rows that may go."""

@@ -125,6 +125,13 @@ class Sync(Struct, frozen=True):
     usage: int
 
 
+class Stamp(Struct, frozen=True):
+    """The time that the newest reading carried, and by how much it differed from its receipt."""
+
+    at: Millis = 0
+    apart: Millis = 0
+
+
 class PoolState(Struct, kw_only=True):
     """Everything remembered of a pool. Small, and JSON as it stands."""
 
@@ -145,6 +152,7 @@ class PoolState(Struct, kw_only=True):
     lag: Lag = Lag()
     losses: list[Loss] = []
     sync: Sync | None = None
+    stamp: Stamp = Stamp()
     told: dict[str, Millis] = {}  # standing conditions that were reported, and when
 
 

@@ -14,6 +14,7 @@ COMMANDS = {
     "alerts": ("alerts", "Show alerts and what became of them; send one again."),
     "check-policy": ("check_policy", "Check a policy file: every mistake at once."),
     "demo": ("demo", "Show two recorded incidents pass through Kafka and Redis."),
+    "doctor": ("doctor", "Look at everything a worker stands on, and say what to do."),
     "explain": ("explain", "Tell why a decision is as it is."),
     "poll": ("poll", "Ask providers for balances."),
     "replay": ("replay", "Judge recordings again, without Kafka or Redis."),

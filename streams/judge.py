@@ -10,6 +10,7 @@ import msgspec
 
 from rules.alerts import Alert
 from rules.fact_check import read_fact
+from rules.facts import GLOBAL
 from rules.grounds import Grounds
 from rules.judge import Judge
 from rules.lockstep import LockStep
@@ -25,8 +26,8 @@ from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
-from streams.ruling_metrics import hide, show
-from streams.topics import ALERTS_PARTITION, Topics
+from streams.ruling_metrics import hide, show, show_account
+from streams.topics import ALERTS_PARTITION, Topics, facts_partition
 from streams.wall_clock import wall_clock
 
 log = logging.getLogger(__name__)
@@ -70,7 +71,8 @@ class JudgeStep:
         """Take up the partition's books. Every scope is ruled on anew, so Redis and the topics get the newest again."""
         judge = Judge(self._policy, self._rulebook, self._partitions)
         lockstep = LockStep({"usage": self._partitions, "balances": self._partitions, "controls": self._partitions})
-        bench = Bench(judge, lockstep if self._event_clock else None, self._clock())
+        calendar = self._policy.calendar() if partition == facts_partition(GLOBAL, self._partitions) else None
+        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), calendar)
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch
@@ -143,9 +145,11 @@ class JudgeStep:
 
     def _publish(self, ruled: Ruled, grounds: Grounds | None = None) -> bytes:
         ruling = ruled.outcome.ruling
-        decision = to_decision(ruling, ruled.version, self._zone, grounds)
+        decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account, grounds)
         self._publisher.offer(decision, legacy_input(ruling, self._policy))
         show(self._metrics, ruling, history=ruled.outcome.history)
+        if ruled.outcome.account is not None:
+            show_account(self._metrics, ruling.scope, ruled.outcome.account)
         self._log(ruling)
         return decision.to_json()
 

@@ -18,6 +18,7 @@ from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
 from streams.metrics import Metrics
+from streams.receipt import Receipt
 from streams.stamps import sent_at
 from streams.topics import Topics
 from streams.wall_clock import wall_clock
@@ -53,7 +54,7 @@ class Meter:
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's rows and rebuild its window of duplicates from the log."""
-        metered = Metered(PartitionMeter(partition, self._policy, restored.incarnation))
+        metered = Metered(PartitionMeter(partition, self._policy, restored.incarnation), Receipt(self._clock))
         clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
         rows = [msgspec.convert(row, Partial | Minutes) for key, row in restored.rows.items() if key != CLOCK_ROW]
         metered.meter.restore(rows, clock)
@@ -66,14 +67,19 @@ class Meter:
         """Fold a batch. A record that cannot be used becomes a dead letter and stops nothing."""
         metered = self._partitions[partition]
         read, now = self._intake.read, self._clock()
+        found: Any = None
         for record in records:
-            self._take(metered, partition, record, read(record.value or b""), now)
+            found = read(record.value or b"")
+            self._take(metered, partition, record, found, now)
+        if type(found) is Usage and not self._event_clock:  # the last of a batch speaks for it
+            metered.meter.compare(found.at, metered.receipt.of(records[-1], found.at))
         metered.meter.duplicates.trim(records[-1].offset + 1)
         self._count(metered)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """What changed since the last flush, and the watermark, which also says that nothing changed."""
         metered = self._partitions[partition]
+        metered.receipt.reach(moment)
         if not self._event_clock:
             self._emit(metered, moment.position, self._watermark_at(metered.meter, moment))
         else:  # told with the next tick, kept with this position
@@ -130,7 +136,7 @@ class Meter:
         if at is not None:
             mark = meter.watermark(position, at)
             if mark != metered.mark:
-                metered.mark = mark
+                metered.mark, meter.apart = mark, 0
                 metered.rows[CLOCK_ROW] = msgspec.to_builtins(meter.clock)
                 metered.outputs.extend(self._facts.to_all(mark))
 
@@ -146,8 +152,9 @@ class Meter:
 class Metered:
     """A partition's meter with what its next flush will tell."""
 
-    def __init__(self, meter: PartitionMeter) -> None:
+    def __init__(self, meter: PartitionMeter, receipt: Receipt) -> None:
         self.meter = meter
+        self.receipt = receipt
         self.outputs: list[Output] = []
         self.rows: dict[str, Any] = {}
         self.mark: Watermark | None = None

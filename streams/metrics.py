@@ -130,9 +130,46 @@ class Metrics:
             ["model", "action"],
             registry=to,
         )
+        self._accounts()
         self.rule_failures = Counter("blastdoor_rule_failures", "Failed evaluations of a rule.", ["rule"], registry=to)
         self.decisions = Counter(
             "blastdoor_decisions", "Decisions that changed, by action and rule.", ["action", "rule"], registry=to
+        )
+
+    def _accounts(self) -> None:
+        to = self.registry
+        self.ledger = Gauge(
+            "blastdoor_ledger_tokens",
+            "The day's ledger: opening + returns + charged - used - expired - unexplained = closing, as bounds.",
+            ["model", "entry", "bound"],
+            registry=to,
+        )
+        self.expected_return = Gauge(
+            "blastdoor_expected_return_tokens",
+            "Yesterday's usage up to the cap, expected back today; part of no limit.",
+            ["model"],
+            registry=to,
+        )
+        self.returned = Gauge(
+            "blastdoor_returned_tokens", "Tokens that came since the day began, at most.", ["model"], registry=to
+        )
+        self.return_overdue = Gauge(
+            "blastdoor_return_overdue", "1 while the expected return is overdue.", ["model"], registry=to
+        )
+        self.runs_out = Gauge(
+            "blastdoor_pool_runs_out_timestamp_seconds",
+            "When the pool is used up by the rhythm of the last day; absent: not within a week, or not known.",
+            ["model"],
+            registry=to,
+        )
+        self.will_expire = Gauge(
+            "blastdoor_will_expire_tokens",
+            "Tokens that end unused if usage goes on as it does.",
+            ["model"],
+            registry=to,
+        )
+        self.needed_per_day = Gauge(
+            "blastdoor_needed_tokens_per_day", "Daily usage with which nothing ends unused.", ["model"], registry=to
         )
 
     def _outlets(self) -> None:

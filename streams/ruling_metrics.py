@@ -7,8 +7,12 @@ from contextlib import suppress
 from blastdoor_gateway.contract import Action
 from prometheus_client import Gauge
 
+from rules.account import Account
+from rules.ledger import Amount
 from rules.ruling import Ruling
 from streams.metrics import Metrics
+
+ENTRIES = ("opening", "returns", "charged", "expired", "unexplained", "closing")
 
 
 def show(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
@@ -45,6 +49,22 @@ def hide(metrics: Metrics, scope: str) -> None:
     for action in Action:
         _set(metrics.action, None, model, action.value)
     metrics.leave(model)
+
+
+def show_account(metrics: Metrics, scope: str, account: Account) -> None:
+    """Set the gauges of the day's ledger and of what is to come."""
+    model, ahead = scope.removeprefix("model:"), account.outlook
+    for entry in ENTRIES:
+        amount: Amount | None = None if account.ledger is None else getattr(account.ledger, entry)
+        low, high = amount or (None, None)
+        _set(metrics.ledger, low, model, entry, "low")
+        _set(metrics.ledger, high, model, entry, "high")
+    _set(metrics.expected_return, ahead.expected_return, model)
+    metrics.returned.labels(model=model).set(ahead.returned)
+    metrics.return_overdue.labels(model=model).set(ahead.overdue)
+    _set(metrics.runs_out, None if ahead.runs_out_at is None else ahead.runs_out_at / 1000, model)
+    metrics.will_expire.labels(model=model).set(sum(known.tokens for known in ahead.will_expire))
+    metrics.needed_per_day.labels(model=model).set(ahead.needed_per_day)
 
 
 def _set_ends(gauge: Gauge, model: str, low: float | None, high: float | None) -> None:

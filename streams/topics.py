@@ -133,7 +133,7 @@ async def ensure_topics(kafka: str, prefix: str, partitions: int = 8) -> int:
     An existing usage topic decides the number, otherwise `partitions`. Raises BrokerUnavailable, TopicError.
     """
     topics = Topics(prefix)
-    async with _admin(kafka) as admin:
+    async with admin_client(kafka) as admin:
         existing = await _ensure(admin, {topics.usage: topics.configs[topics.usage]}, partitions)
         count = existing[topics.usage]
         existing = await _ensure(admin, topics.configs, count)
@@ -145,7 +145,7 @@ async def ensure_changelogs(
     kafka: str, changelogs: Iterable[str], partitions: int, sources: Iterable[str] = ()
 ) -> None:
     """Create the missing changelogs of tables, whose sources must exist. Raises BrokerUnavailable, TopicError."""
-    async with _admin(kafka) as admin:
+    async with admin_client(kafka) as admin:
         existing = await _ensure(admin, dict.fromkeys(changelogs, CHANGELOG), partitions)
         counts = await _counts(admin)
     existing |= {topic: counts.get(topic, 0) for topic in sources}
@@ -154,13 +154,13 @@ async def ensure_changelogs(
 
 async def partition_count(kafka: str, topic: str) -> int:
     """How many partitions a topic has, 0 where there is none. Raises BrokerUnavailable."""
-    async with _admin(kafka) as admin:
+    async with admin_client(kafka) as admin:
         return (await _counts(admin)).get(topic, 0)
 
 
 async def detect_timing(kafka: str) -> Timing:
     """What suits the broker at this address. Raises BrokerUnavailable."""
-    async with _admin(kafka) as admin:
+    async with admin_client(kafka) as admin:
         cluster = await admin.describe_cluster()
     return TANSU if str(cluster["cluster_id"]).startswith("tansu") else KAFKA
 
@@ -230,7 +230,7 @@ async def _create(
 
 
 @asynccontextmanager
-async def _admin(kafka: str) -> AsyncIterator[AIOKafkaAdminClient]:
+async def admin_client(kafka: str) -> AsyncIterator[AIOKafkaAdminClient]:
     """An admin client. What goes wrong between us and the broker becomes BrokerUnavailable."""
     admin = AIOKafkaAdminClient(**connection(kafka))
     try:

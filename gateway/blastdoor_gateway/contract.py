@@ -44,7 +44,7 @@ class Decision:
     """What holds for a scope, and why. Absent numbers are unknown, never zero. Tokens are whole, times RFC 3339.
 
     `limit` and `used` count from the start of `day`; `ceiling` and `counted` are the same two in a counter that never
-    resets at midnight.
+    resets at midnight. In the scope `global` these and `counted_gate` are money, in nano-units (10⁻⁹ of the currency).
     """
 
     scope: str
@@ -74,10 +74,21 @@ class Decision:
     complete: bool = False
     readings: tuple[str, ...] = ()  # ids of the readings behind the bounds
     until: str | None = None  # when the decision ends by itself
-    because: dict[str, Any] = field(default_factory=dict)  # what `blastdoor explain` tells; on the topics only
+    mode: str = "enforce"  # observe: the numbers are for looking at, gates do not hold calls against them
+    prices: dict[str, int] = field(default_factory=dict)  # input, cached_input, output: nano-units per million tokens
+    basis: str = ""  # what costs money. charged: tokens beyond `pool_low`; list: every token
+    # What follows is for people, with every entry of the history; on the topics only.
+    ledger: dict[str, Any] = field(default_factory=dict)  # of the day: amounts are [at least, at most]
+    expected_return: int | None = None  # of yesterday's usage; enters no limit
+    returned: int | None = None  # of the day so far, at most
+    return_overdue: bool | None = None
+    runs_out_at: str | None = None  # by the rhythm of the last day; absent: not within a week, or not known
+    needed_per_day: int | None = None  # daily usage with which no package ends with tokens left
+    because: dict[str, Any] = field(default_factory=dict)  # what it stands on, for `blastdoor explain`
+    will_expire: dict[str, Any] = field(default_factory=dict)  # package -> {"expires", "tokens"}, if usage goes on so
 
     def to_hash(self) -> dict[str, str]:
-        """The fields of the Redis hash; unknown numbers are left out, and so is `because`, which no gateway needs."""
+        """The fields of the Redis hash; unknown numbers are left out, and so is what no gateway needs."""
         told = {name: _to_text(value) for name, value in self.to_dict().items() if name not in _TOPICS_ONLY}
         return {"schema": str(SCHEMA)} | told
 
@@ -91,7 +102,7 @@ class Decision:
 
     @classmethod
     def from_hash(cls, stored: Mapping[str, str]) -> Decision:
-        """The inverse of `to_hash`, without `because`; fields it does not know are ignored.
+        """The inverse of `to_hash`, without what stands on the topics only; fields it does not know are ignored.
 
         Raises UnknownSchemaError for a newer schema, ValueError for a damaged hash.
         """
@@ -144,6 +155,31 @@ class Keys:
 
     def own(self, scope: str, counter: str, day: str) -> str:
         return f"{self.prefix}:own:{scope}:{counter}:{day}"
+
+    @property
+    def engine_seen(self) -> str:
+        """The last instant at which a gate saw the engine's heartbeat fresh."""
+        return f"{self.prefix}:gate:engine-seen"
+
+    def held(self, scope: str) -> str:
+        """The reservations of a scope, each with its lease, and what they add up to."""
+        return f"{self.prefix}:held:{scope}"
+
+    def budget(self, scope: str, window: str) -> str:
+        """What guards counted in a scope in a day (`2026-08-13`) or month (`2026-08`)."""
+        return f"{self.prefix}:budget:{scope}:{window}"
+
+    def top_ups(self, scope: str, window: str) -> str:
+        return f"{self.prefix}:topups:{scope}:{window}"
+
+    def rate(self, scope: str) -> str:
+        return f"{self.prefix}:rate:{scope}"
+
+    def settled(self, request_id: str) -> str:
+        return f"{self.prefix}:settled:{request_id}"
+
+    def answer(self, digest: str) -> str:
+        return f"{self.prefix}:answer:{digest}"
 
     def daily_usage(self, day: str, model: str, key_hash: str) -> str:
         return f"{self.daily_usages(day)}{model}:{key_hash}"
@@ -259,7 +295,18 @@ _KINDS = {f.name: _NAMED.get(str(f.type), str(f.type).split(" ")[0]) for f in fi
 _OPTIONAL = {f.name for f in fields(Decision) if "None" in str(f.type)}
 _REQUIRED = {f.name for f in fields(Decision) if f.default is MISSING and f.default_factory is MISSING}
 _FIELDS = tuple(_KINDS)
-_TOPICS_ONLY = frozenset({"because"})
+_TOPICS_ONLY = frozenset(
+    {
+        "because",
+        "ledger",
+        "expected_return",
+        "returned",
+        "return_overdue",
+        "runs_out_at",
+        "needed_per_day",
+        "will_expire",
+    }
+)
 
 
 def _check_schema(found: object) -> None:

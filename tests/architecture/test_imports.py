@@ -95,7 +95,7 @@ def test_one_module_reads_the_environment() -> None:
 
 def test_the_gateway_stays_light() -> None:
     """What a gateway's process installs knows neither the engine nor what the engine stands on."""
-    heavy = SHELL - {"aiokafka"}
+    heavy = SHELL - {"aiokafka", "prometheus_client"}  # extras, imported where they are used
     assert [(str(path), name) for path in sources("gateway") for name in imports(path) if within(name, *heavy)] == []
 
 
@@ -112,6 +112,15 @@ def test_importing_the_contract_loads_nothing_else() -> None:
         [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=ROOT / "gateway"
     )
     assert SHELL & set(run.stdout.split()) == set()
+
+
+def test_importing_the_guard_loads_redis_and_nothing_else() -> None:
+    """A gateway that admits calls has redis-py in its process; extras come with their use."""
+    names = ("guard", "sync_guard", "settings", "asgi")
+    code = f"import sys, {', '.join(f'blastdoor_gateway.{name}' for name in names)}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT / "gateway")
+    extras = {"rapidfuzz", "litellm", "fastapi", "starlette"}
+    assert (SHELL | extras) & {name.split(".")[0] for name in run.stdout.split()} == set()
 
 
 def test_the_command_line_answers_at_once() -> None:

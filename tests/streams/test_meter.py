@@ -35,8 +35,8 @@ def partition(*, event_clock: bool = False, registry: CollectorRegistry | None =
     return Partition(make)
 
 
-def usage(event_id: str, tokens: int) -> bytes:
-    event = {"type": "usage", "id": event_id, "ts": NOON / 1000, "model": "m", "total_tokens": tokens}
+def usage(event_id: str, tokens: int, at: int = NOON) -> bytes:
+    event = {"type": "usage", "id": event_id, "ts": at / 1000, "model": "m", "total_tokens": tokens}
     return json.dumps(event).encode()
 
 
@@ -120,6 +120,51 @@ def test_a_reading_on_the_usage_topic_is_kept_as_misplaced() -> None:
     found.flush(NOON)
     (letter,) = [output for output in found.sent if output.topic == TOPICS.dead_letters]
     assert DeadLetter.decode(letter.value or b"").reason is Reason.WRONG_TOPIC
+
+
+def told_apart(at: int, received: int, *, event_clock: bool = False, batch: int = 1) -> list[int]:
+    """What the watermarks say of an event of `at`, the last of a batch that was received at `received`."""
+
+    def make() -> Meter:
+        facts = FactsTopic(TOPICS.facts, 1)
+        return Meter(TOPICS, facts, Policy(), Metrics(), event_clock=event_clock, clock=lambda: received)
+
+    found = Partition(make)
+    began = NOON - 10 * MINUTE
+    found.append(clock(began) if event_clock else usage("first", 1, began), began)
+    found.handle(1)
+    found.flush(began)
+    found.sent.clear()
+    for number in range(batch):
+        found.append(usage(f"id-{number}", 1, at), received)
+    if event_clock:
+        found.append(clock(received), received)
+    found.handle(batch + 1)
+    found.flush(received)
+    found.flush(received + 1)
+    return [fact.apart for fact in facts(found) if isinstance(fact, Watermark)]
+
+
+@pytest.mark.parametrize("off", [2 * MINUTE, -2 * MINUTE])
+def test_usage_stamped_at_another_time_than_it_came_is_noticed(off: int) -> None:
+    """Once with the watermark that follows, however large the batch."""
+    assert told_apart(NOON + off, NOON, batch=50) == [off, 0]
+
+
+@pytest.mark.parametrize("off", [0, 30_000, -30_000])
+def test_clocks_within_a_minute_are_not_apart(off: int) -> None:
+    """Less moves no bound."""
+    assert set(told_apart(NOON + off, NOON)) == {0}
+
+
+def test_usage_from_before_metering_began_was_sent_in_late() -> None:
+    """A log of the morning shipped at noon is no slow clock."""
+    assert set(told_apart(NOON - 60 * MINUTE, NOON)) == {0}
+
+
+def test_a_recording_is_not_compared_with_the_wall_clock() -> None:
+    """Its records carry no receipt."""
+    assert set(told_apart(NOON + 2 * MINUTE, NOON, event_clock=True)) == {0}
 
 
 @pytest.mark.parametrize("stamp", [-1, 0, NOON - 400 * DAY, NOON + 400 * DAY, 2**62])

@@ -31,7 +31,7 @@ def decide(files) -> Decision:
     (book,) = replay.judge.books.values()
     sight = book.look(replay.meter.clock.now, replay.judge.marks)
     ruling = book.rule(sight, RULEBOOK)
-    return to_decision(ruling, (7, 1), ZONE, book.grounds(sight, ruling, RULEBOOK, replay.judge.marks))
+    return to_decision(ruling, (7, 1), ZONE, None, book.grounds(sight, ruling, RULEBOOK, replay.judge.marks))
 
 
 def test_grounds_survive_the_topic(decision: Decision) -> None:

@@ -1,0 +1,1 @@
+"""Usage events on their way to the engine."""

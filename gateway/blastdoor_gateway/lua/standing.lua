@@ -1,0 +1,15 @@
+-- How a tenant stands in its day and month: used + held + remaining = granted, always. Below zero remaining: a call used
+-- more than it had reserved.
+--
+-- ask: now, day, month, day_limit, month_limit (absent: no limit), floors
+
+sweep(key.held_tenant, now)
+local found = {status = 'standing'}
+for _, window in ipairs({'day', 'month'}) do
+  found['used_' .. window] = counted_in('budget_' .. window, window, number_at(key['budget_' .. window]))
+  found['held_' .. window] = held(key.held_tenant, ask[window])
+  if ask[window .. '_limit'] then
+    found['granted_' .. window] = ask[window .. '_limit'] + top_ups('topups_' .. window)
+  end
+end
+return answer(found)

@@ -1,0 +1,47 @@
+"""The only module here that reads the environment.
+
+BLASTDOOR_REDIS    redis://127.0.0.1:6379/0
+BLASTDOOR_KAFKA    host:port,… to which usage events go, or
+BLASTDOOR_INTAKE   the URL of the engine's HTTP intake, with BLASTDOOR_TOKEN
+BLASTDOOR_GATE     a TOML file with the gate's configuration (`config_file.py`)
+BLASTDOOR_PREFIX   of keys and topics
+BLASTDOOR_SOURCE   this gateway's name in the engine's policy
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self
+
+from blastdoor_gateway.config import Gate
+from blastdoor_gateway.config_file import load_gate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where the parts are. `token` and passwords in `redis` are secrets: this record does not show them."""
+
+    redis: str = "redis://127.0.0.1:6379/0"
+    kafka: str = ""
+    intake: str = ""
+    token: str = ""
+    source: str = "litellm"
+    gate: Gate = field(default_factory=Gate)
+
+    def __repr__(self) -> str:
+        return f"Settings(kafka={self.kafka!r}, source={self.source!r})"
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """Raises ConfigError for a configuration file that cannot be meant, OSError for one that cannot be read."""
+        found = os.environ if environment is None else environment
+        gate = load_gate(Path(found["BLASTDOOR_GATE"])) if found.get("BLASTDOOR_GATE") else Gate()
+        if found.get("BLASTDOOR_PREFIX"):
+            gate = replace(gate, prefix=found["BLASTDOOR_PREFIX"])
+        given = {
+            name: found.get(f"BLASTDOOR_{name.upper()}") for name in ("redis", "kafka", "intake", "token", "source")
+        }
+        return cls(gate=gate, **{name: value for name, value in given.items() if value})
