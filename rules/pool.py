@@ -65,6 +65,20 @@ def start_afresh(state: PoolState, evidence: Evidence) -> None:
     state.top = state.floor = None
 
 
+def newest_change(state: PoolState, now: Millis) -> tuple[Millis, Cause | None]:
+    """Since when the pool is the same, and what changed it then (None: a package ended, or nothing is known)."""
+    changes = [(change.at, change.cause) for change in state.changes if change.at <= now]
+    since, cause = max(changes, key=lambda change: change[0], default=(state.anchor, None))
+    ended = max((expired.at for expired in state.expired if expired.at <= now), default=0)
+    return (ended, None) if ended > since else (since, cause)
+
+
+def names(state: PoolState) -> set[str]:
+    """Ids of all readings that the state refers to."""
+    folded = {fold.id for fold in (state.top, state.floor) if fold is not None}
+    return _ids(state) | folded | {change.id for change in state.changes}
+
+
 def _ids(state: PoolState) -> set[str]:
     """Readings known by now; older ones are too old to say anything new."""
     newest = set() if state.sync is None else {state.sync.id}
