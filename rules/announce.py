@@ -9,7 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.alerts import Alert, Ended, Kind, Severity, alert_id
+from rules.calendar import Day
 from rules.episodes import Cadence, Condition, Episode, Telling, follow, named
+from rules.facts import GLOBAL
 from rules.moment import HOUR
 from rules.policy import Alerting
 from rules.pool_state import Notice
@@ -22,7 +24,7 @@ CRITICAL = frozenset({Kind.LAG_BOUND_BROKEN, Kind.UNEXPLAINED})
 # The daily course of things: in the history, and no more.
 SILENT = frozenset({Kind.ARRIVAL, Kind.CALIBRATED, Kind.EXPIRED})
 # Noticed when they begin; that they still hold is in the pool's state.
-LASTING = frozenset({Kind.USAGE_WITHOUT_READINGS, Kind.RETURN_OVERDUE})
+LASTING = frozenset({Kind.USAGE_WITHOUT_READINGS, Kind.CLOCKS_APART, Kind.RETURN_OVERDUE})
 LAPSING = frozenset({Kind.RETURN_OVERDUE})
 
 
@@ -35,16 +37,24 @@ class Announced(Struct, frozen=True):
 
 
 def announce(
-    ruling: Ruling, notices: Iterable[Notice], said: Announced, alerting: Alerting, lasting: Collection[str] = ()
+    ruling: Ruling,
+    notices: Iterable[Notice],
+    said: Announced,
+    alerting: Alerting,
+    lasting: Collection[str] = (),
+    concerns: Iterable[Condition] = (),
 ) -> tuple[list[Alert], Announced]:
-    """The alerts to raise now, and what has been said then. `lasting`: kinds of notices given earlier that hold."""
+    """The alerts to raise now, and what has been said then.
+
+    `lasting`: kinds of notices given earlier that still hold; `concerns`: what else holds now.
+    """
     standing = _standing(ruling)
     back, raised = newly_left(standing, said.raised)
     crossed, raised = newly_reached(standing, alerting.thresholds, raised, alerting.cooldown)
     given = [notice for notice in notices if notice.kind not in SILENT]
     events = (_noticed(ruling, notice) for notice in given if notice.kind not in LASTING)
     fresh = {alert.id: alert for alert in events if alert.id not in said.ids}
-    conditions = list(_conditions(ruling, given, said.episodes, alerting, lasting))
+    conditions = [*_conditions(ruling, given, said.episodes, alerting, lasting), *concerns]
     told, episodes = _follow(ruling, conditions, said.episodes, alerting)
     ids = (*said.ids, *fresh)[-KEPT:] if fresh else said.ids
     return _joined([*back, *crossed, *told, *fresh.values()]), Announced(raised, ids, episodes)
@@ -56,6 +66,26 @@ def foreign_write(ruling: Ruling, key: str) -> Alert:
         f"{key} was written by somebody else and has been overwritten: is a gateway's own balance sync still running?"
     )
     return _alert(ruling, Kind.FOREIGN_WRITE, Severity.WARNING, f"{Kind.FOREIGN_WRITE}:{key}", reason, {"key": key})
+
+
+def outbid(ruling: Ruling) -> Alert:
+    """Somebody else publishes decisions under our name, and newer ones. Ours are above them again; once a day."""
+    reason = "Redis held a newer decision than ours: does a second engine run with the same Redis and prefix?"
+    return _alert(ruling, Kind.FOREIGN_WRITE, Severity.WARNING, f"{Kind.FOREIGN_WRITE}:decision", reason, {})
+
+
+def clocks_apart(notice: Notice, window: Day) -> Alert:
+    """Usage carries times that do not fit its receipt: about whoever sends it, not about one model."""
+    return Alert(
+        id=alert_id(GLOBAL, window, f"{notice.kind}:{notice.numbers['episode']}", 0),
+        kind=notice.kind,
+        severity=Severity.WARNING,
+        scope=GLOBAL,
+        at=notice.at,
+        window=window,
+        reason=notice.reason,
+        details={"ahead_ms": str(notice.numbers["ahead_ms"])},
+    )
 
 
 def _told_by_threshold(ruling: Ruling, alerting: Alerting) -> bool:

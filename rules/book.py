@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from rules.account import Account, Evening, account, evening_of
 from rules.alerts import Alert
 from rules.announce import Announced, announce
 from rules.calendar import Calendar, Day
 from rules.calibration import calibrate
+from rules.concerns import concerns, refused_since
 from rules.counter import Counter
 from rules.curve import Folded
 from rules.facts import Heard, Minutes, Partial, Scope
@@ -36,9 +38,11 @@ class BookRow(Struct, kw_only=True):
     calibrations: list[Calibration] = []  # taken in when the book is looked at next
     folded: Folded = field(default_factory=Folded)
     announced: Announced = Announced()
+    refused_since: Millis = 0  # calls are to be refused since then; 0: they are not
     carried: int = 0
     closed_before: Day = ""
     last: Ruling | None = None  # the newest in the history
+    evening: Evening | None = None  # how the day before ended
 
 
 class Sight(NamedTuple):
@@ -76,7 +80,7 @@ class ModelBook:
         """Take a reading or a calibration. Repeats change nothing."""
         record = heard.record
         if isinstance(record, Reading):
-            observe(self.row.pool, record)
+            observe(self.row.pool, record, heard.received)
         elif isinstance(record, Calibration):
             self.row.calibrations.append(record)
 
@@ -97,22 +101,33 @@ class ModelBook:
 
     def announce(self, ruling: Ruling, sight: Sight) -> list[Alert]:
         """What people should hear of a ruling and of what was noticed on the way to it, once."""
-        row = self.row
-        alerts, row.announced = announce(ruling, sight.notices, row.announced, self._policy.alerts, row.pool.told)
+        row, alerting = self.row, self._policy.alerts
+        row.refused_since = refused_since(row.refused_since, ruling)
+        found = concerns(row.pool, sight.metered, ruling, row.refused_since, alerting.watch, self._calendar)
+        alerts, row.announced = announce(ruling, sight.notices, row.announced, alerting, row.pool.told, found)
         return alerts
 
     def enter(self, ruling: Ruling) -> bool:
         """Enter the ruling into the history if it belongs there; says whether it does."""
-        if not is_history(self.row.last, ruling):
+        last = self.row.last
+        if not is_history(last, ruling):
             return False
+        if last is not None and last.day != ruling.day:
+            self.row.evening = evening_of(last.day, last.bounds)
         self.row.last = ruling
         return True
+
+    def account(self, sight: Sight) -> Account:
+        """The day's account; `sight` is what the newest entry of the history was made from."""
+        evening, day = self.row.evening, sight.metered.day
+        if evening is not None and evening.day != self._calendar.previous(day):
+            evening = None
+        return account(self.row.pool, self._terms, sight.metered, sight.bounds, sight.now, evening)
 
     def tidy(self, now: Millis) -> list[str]:
         """Close what nothing can change any more; returns the keys of rows that may go."""
         gone = self.sheets.fold(now, self._terms.lag_ceiling + 2 * HOUR)
-        oldest = self._calendar.day(now - (self._policy.close_after_days + 1) * DAY)
-        gone += [partial.key for partial in self.counter.close_before(oldest)]
+        gone += [partial.key for partial in self.counter.close_before(self._oldest(now))]
         return gone
 
     def stored(self) -> BookRow:
@@ -120,6 +135,15 @@ class ModelBook:
         self.row.folded = self.sheets.curve.folded
         self.row.carried, self.row.closed_before = self.counter.carried, self.counter.closed_before
         return self.row
+
+    def _oldest(self, now: Millis) -> Day:
+        """The first day that stays open. A closed day takes no usage for ever, so our own clock alone closes none: one
+        that once ran ahead would make all usage until then count for nothing."""
+        newest = max(self.counter.days, default=None)
+        if newest is None:
+            return self.counter.closed_before
+        known = min(now, self._calendar.end(newest))
+        return self._calendar.day(known - (self._policy.close_after_days + 1) * DAY)
 
     def _metered(self, now: Millis, marks: Marks) -> Metered:
         day, since = self._calendar.day(now), marks.since()

@@ -106,7 +106,7 @@ def raised_high(value: int, at: Millis, changes: list[Change], curve: Curve, now
     """A high end of time `at` after the changes it does not show. Tokens charged before an arrival stay charged."""
     for change in changes:
         if at < change.at <= now:
-            value = change.high + (value if change.cause is Cause.LOSS else max(value, curve.begun_by(change.at)))
+            value = change.high + (value if change.cause is Cause.LOSS else max(value, _used_by(change, curve)))
     return value
 
 
@@ -139,3 +139,8 @@ def _perhaps_settled(evidence: Evidence, curve: Curve) -> int:
     if evidence.settled is not None:
         return curve.begun_by(evidence.settled - 1)
     return curve.begun_by(evidence.at) if evidence.count is None else evidence.count
+
+
+def _used_by(change: Change, curve: Curve) -> int:
+    """C when it came. The curve itself knows old hours only as a whole."""
+    return curve.begun_by(change.at) if change.used is None else change.used + curve.seed + curve.late

@@ -50,6 +50,8 @@ def _fault_of_mark(mark: Watermark, now: Millis) -> str | None:
         return "source: not known"
     if not _are_amounts(mark.incarnation, mark.position):
         return "incarnation or position: out of bounds"
+    if abs(mark.apart) > LATEST:
+        return "apart: out of bounds"
     return None if mark.at <= now + DAY and mark.since <= now + DAY else "at or since: lies in the future"
 
 

@@ -16,6 +16,7 @@ from rules.records import Calibration, Control, Reading
 Scope = str
 """`model:<name>`, `tenant:<name>`, `user:<tenant>/<name>`, `ip:<net>` or `global`."""
 
+GLOBAL: Scope = "global"
 
 HEARD_SLOTS = 65_536
 
@@ -80,6 +81,7 @@ class Watermark(Struct, tag="watermark", tag_field="type"):
     """A source partition has been read up to `position`, and everything before the instant `at` has arrived.
 
     `since`: usage of this partition is complete from there on (a gap moves it forward). None of the three goes back.
+    `apart`: by how much times of usage differed from its receipt since the last one (`rules.clocks`).
     """
 
     source: str  # usage, balances, controls
@@ -88,6 +90,7 @@ class Watermark(Struct, tag="watermark", tag_field="type"):
     position: int
     at: Millis
     since: Millis
+    apart: Millis = 0
 
     @property
     def key(self) -> str:
@@ -100,6 +103,7 @@ class Heard(Struct, tag="heard", tag_field="type"):
     scope: Scope
     record: Reading | Calibration | Control
     origin: str  # topic/partition/offset
+    received: Millis | None = None  # None: a recording, which says nothing of it
 
     @property
     def key(self) -> str:

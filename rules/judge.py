@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from rules.account import Account
 from rules.alerts import Alert
 from rules.book import BookRow, ModelBook
 from rules.facts import Fact, Heard, Minutes, Partial, Scope, Watermark
@@ -27,11 +28,13 @@ Stored = Partial | Minutes | Watermark
 
 
 class Outcome(Struct):
-    """A ruling that differs from the one before. `history`: it differs in more than what was used."""
+    """A ruling that differs from the one before. `history`: it differs in more than what was used, and comes with the
+    day's account."""
 
     ruling: Ruling
     alerts: list[Alert]
     history: bool
+    account: Account | None = None
 
 
 class Judge:
@@ -112,7 +115,7 @@ class Judge:
         news = bool(alerts) or changed(before, ruling)
         history = news and book.enter(ruling)
         self._keep(book)
-        return Outcome(ruling, alerts, history) if news else None
+        return Outcome(ruling, alerts, history, book.account(sight) if history else None) if news else None
 
     def _keep(self, book: ModelBook) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""

@@ -1,7 +1,8 @@
-"""The books of a day: opening + returns + charged - used - expired - unexplained = closing, at both ends.
+"""The books of a day: opening + returns + charged - used - expired - unexplained = closing.
 
-Charged tokens are used without being taken from the pool, so they are added back. The opening is what the day must have
-begun with by what is known now; `carried` is what the evening before thought it was, and the two must meet.
+Every amount is at least and at most, and the true ones add up. Charged tokens are used without being taken from the
+pool, so they are added back. The opening is what the day must have begun with by what is known now, narrowed by
+`carried`, what the evening before left; where the two do not meet, something happened overnight that nobody saw.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from msgspec import Struct
 
 from rules.calendar import Day
 from rules.moment import Millis
-from rules.pool_state import Bounds, Cause, Metered, PoolState
+from rules.pool_state import Bounds, Cause, Change, Metered, PoolState
 
 
 class Amount(NamedTuple):
@@ -21,9 +22,17 @@ class Amount(NamedTuple):
     low: int
     high: int
 
+    def meets(self, other: Amount) -> bool:
+        """Whether both can be true."""
+        return self.low <= other.high and other.low <= self.high
+
+    def with_(self, other: Amount) -> Amount:
+        """What is true of both."""
+        return Amount(max(self.low, other.low), min(self.high, other.high))
+
 
 class Ledger(Struct, frozen=True, kw_only=True):
-    """One day of one model's pool. Losses lower the low end by their `high`, as less may be left."""
+    """One day of one model's pool."""
 
     day: Day
     opening: Amount
@@ -38,7 +47,7 @@ class Ledger(Struct, frozen=True, kw_only=True):
     @property
     def meets(self) -> bool:
         """Whether the opening agrees with the evening before."""
-        return self.carried is None or (self.opening.low <= self.carried.high and self.carried.low <= self.opening.high)
+        return self.carried is None or self.opening.meets(self.carried)
 
 
 def keep_books(
@@ -51,18 +60,18 @@ def keep_books(
     came = [change for change in changes if change.cause is not Cause.LOSS]
     lost = [change for change in changes if change.cause is Cause.LOSS]
     ended = [known for known in state.expired if metered.day_start <= known.at <= now]
-    returns = Amount(sum(change.low for change in came), sum(change.high for change in came))
+    returns = Amount(sum(_surely_came(change) for change in came), sum(change.high for change in came))
     unexplained = Amount(-sum(change.high for change in lost), -sum(change.low for change in lost))
     expired = Amount(sum(known.least for known in ended), sum(known.most for known in ended))
     charged = Amount(bounds.charged_low, bounds.charged_high)
     closing = Amount(max(0, bounds.pool_low - metered.total), max(0, bounds.pool_high - metered.total))
     opening = Amount(
-        closing.low - returns.low - charged.high + used + expired.high + unexplained.high,
-        closing.high - returns.high - charged.low + used + expired.low + unexplained.low,
+        max(0, closing.low - returns.high - charged.high + used + expired.low + unexplained.low),
+        closing.high - returns.low - charged.low + used + expired.high + unexplained.high,
     )
     return Ledger(
         day=metered.day,
-        opening=opening,
+        opening=opening.with_(carried) if carried is not None and opening.meets(carried) else opening,
         returns=returns,
         used=used,
         charged=charged,
@@ -71,3 +80,8 @@ def keep_books(
         closing=closing,
         carried=carried,
     )
+
+
+def _surely_came(change: Change) -> int:
+    """A listed package came as a whole, whatever was left of it at first sight: the rest is in `used`."""
+    return change.high if change.cause is Cause.RETURN else change.low

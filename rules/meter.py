@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from rules.calendar import Calendar, Day
+from rules.clocks import apart
 from rules.duplicates import DuplicateWindow
 from rules.facts import Minutes, Partial, Sums, Watermark
 from rules.moment import DAY, HOUR, MINUTE, Millis
@@ -53,6 +54,7 @@ class PartitionMeter:
         self.incarnation = incarnation
         self.clock = MeterClock()
         self.counts = MeterCounts()
+        self.apart: Millis = 0  # seen since the last watermark was told
         self.duplicates = window if window is not None else DuplicateWindow()
         self._policy = policy
         self._calendar: Calendar = policy.calendar()
@@ -119,7 +121,14 @@ class PartitionMeter:
     def watermark(self, position: int, at: Millis) -> Watermark:
         """What this partition vouches for once `position` is reached."""
         since = self.clock.since if self.clock.since is not None else at
-        return Watermark("usage", self.partition, self.incarnation, position, at, since)
+        return Watermark("usage", self.partition, self.incarnation, position, at, since, self.apart)
+
+    def compare(self, at: Millis, received: Millis) -> None:
+        """Note how the time of an event stands to its receipt; one in a batch is enough. What is older than metering
+        was sent in late."""
+        ahead = apart(at, received)
+        if ahead and at >= (self.clock.since or 0):
+            self.apart = ahead
 
     def _refuse(self, at: Millis) -> Rejected | None:
         now = self.clock.now

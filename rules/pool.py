@@ -9,15 +9,16 @@ from msgspec.structs import replace
 from rules.alerts import Kind
 from rules.arrivals import find_arrivals, remember_packages
 from rules.bounds import bounds, charged
+from rules.clocks import apart
 from rules.contradictions import Finding, Verdict, examine
 from rules.ends import forget, high_end, low_end
 from rules.evidence import low_counts, witness
 from rules.expiry import record_expired
-from rules.lag_bound import lag_in_force, learned, undone
+from rules.lag_bound import lag_in_force, learned, needed, undone
 from rules.losses import raise_floor, with_loss
 from rules.moment import DAY, MINUTE, Millis
 from rules.policy import ModelTerms
-from rules.pool_state import Bounds, Cause, Change, Evidence, Loss, Metered, Notice, PoolState, Sync
+from rules.pool_state import Bounds, Cause, Change, Evidence, Loss, Metered, Notice, PoolState, Stamp, Sync
 from rules.records import Reading
 from rules.standing import standing
 
@@ -26,12 +27,17 @@ PENDING_PACKAGES_KEPT = 2_000
 CHANGES_MOST = 256
 
 
-def observe(state: PoolState, reading: Reading) -> bool:
-    """Take a reading in; False for a duplicate, one too old to say anything, and an empty list, which is no reading."""
+def observe(state: PoolState, reading: Reading, received: Millis | None = None) -> bool:
+    """Take a reading in; False for a duplicate, one too old to say anything, and an empty list, which is no reading.
+
+    `received`: when, if that is known; its own time is compared with it.
+    """
     if reading.at < max(state.anchor, state.sealed) or reading.packages == ():
         return False
     if reading.id in _ids(state):
         return False
+    if received is not None:
+        state.stamp = Stamp(reading.at, apart(reading.at, received))
     insort(state.pending, reading, key=lambda known: (known.at, known.id))
     del state.pending[:-PENDING_KEPT]
     while sum(len(known.packages or ()) for known in state.pending[:-1]) > PENDING_PACKAGES_KEPT:
@@ -132,9 +138,11 @@ def _settle(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Evi
                 numbers={"lag_ms": found.lag},
             )
         ]
+    elif found.verdict is Verdict.LONG:
+        state.lag = needed(state, at)
     elif found.verdict is not Verdict.FITS:
         notices = [_restart(state, terms, metered, evidence, found)]
-    if found.verdict in (Verdict.FITS, Verdict.LAGS):
+    if found.verdict in (Verdict.FITS, Verdict.LONG, Verdict.LAGS):
         state.evidence.append(evidence)
     lag = lag_in_force(state, terms, at)
     if low_counts(evidence, metered.since, lag):

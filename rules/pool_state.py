@@ -80,6 +80,7 @@ class Change(Struct, frozen=True, kw_only=True):
     seen: Millis = 0
     charged_low: int = 0  # of an arrival: what had been charged of the day when it came
     charged_high: int = 0
+    used: int | None = None  # C(at) as one number, once too old to be revised; without seed and late tokens
 
 
 class Expired(Struct, frozen=True):
@@ -108,12 +109,14 @@ class Loss(Struct, frozen=True):
 
 
 class Lag(Struct, frozen=True):
-    """A lag bound learned at `at`, and the one before the episode that began at `since`."""
+    """A lag bound learned at `at`, and the one before the episode that began at `since`. `needed`: when a reading was
+    last settled longer ago than the policy's bound allows, though not longer than this one."""
 
     bound: Millis = 0
     at: Millis = 0
     since: Millis = 0
     before: Millis = 0
+    needed: Millis = 0
 
 
 class Sync(Struct, frozen=True):
@@ -123,6 +126,13 @@ class Sync(Struct, frozen=True):
     at: Millis
     balance: int
     usage: int
+
+
+class Stamp(Struct, frozen=True):
+    """The time that the newest reading carried, and by how much it differed from its receipt."""
+
+    at: Millis = 0
+    apart: Millis = 0
 
 
 class PoolState(Struct, kw_only=True):
@@ -145,6 +155,7 @@ class PoolState(Struct, kw_only=True):
     lag: Lag = Lag()
     losses: list[Loss] = []
     sync: Sync | None = None
+    stamp: Stamp = Stamp()
     told: dict[str, Millis] = {}  # standing conditions that were reported, and when
 
 

@@ -11,13 +11,16 @@ from streams.settings import SettingsError
 
 # name -> (module under streams.commands that holds a click command named `command`, what `--help` says of it)
 COMMANDS = {
+    "alerts": ("alerts", "Show alerts and what became of them; send one again."),
     "check-policy": ("check_policy", "Check a policy file: every mistake at once."),
     "demo": ("demo", "Show two recorded incidents pass through Kafka and Redis."),
+    "doctor": ("doctor", "Look at everything a worker stands on, and say what to do."),
     "explain": ("explain", "Tell why a decision is as it is."),
     "poll": ("poll", "Ask providers for balances."),
     "replay": ("replay", "Judge recordings again, without Kafka or Redis."),
     "ship": ("ship", "Send a log file or JSON lines to Kafka."),
     "simulate": ("simulate", "Let formulas guard a simulated provider."),
+    "test-alert": ("probe", "Send a test message to a channel of the policy."),
     "up": ("up", "Start a broker, a Redis and workers on this machine."),
     "worker": ("worker", "Meter, judge, publish and notify."),
 }

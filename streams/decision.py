@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from datetime import tzinfo
+from typing import Any
 
+import msgspec
 from blastdoor_gateway.contract import Action, Decision
 
+from rules.account import Account
 from rules.moment import to_rfc3339
 from rules.ruling import Ruling
 
 
-def to_decision(ruling: Ruling, version: tuple[int, int], zone: tzinfo) -> Decision:
-    """The ruling under a version, with times in the policy's zone."""
+def to_decision(ruling: Ruling, version: tuple[int, int], zone: tzinfo, account: Account | None = None) -> Decision:
+    """The ruling under a version, with times in the policy's zone; `account` is of an entry of the history."""
     bounds = ruling.bounds
     return Decision(
         scope=ruling.scope,
@@ -42,4 +45,22 @@ def to_decision(ruling: Ruling, version: tuple[int, int], zone: tzinfo) -> Decis
         charged_high=bounds.charged_high,
         complete=bounds.complete,
         readings=bounds.readings,
+        **({} if account is None else _told(account, zone)),
     )
+
+
+def _told(account: Account, zone: tzinfo) -> dict[str, Any]:
+    """The day's account as fields of a decision."""
+    ledger, ahead = account.ledger, account.outlook
+    return {
+        "ledger": {} if ledger is None else msgspec.to_builtins(ledger) | {"meets": ledger.meets},
+        "expected_return": ahead.expected_return,
+        "returned": ahead.returned,
+        "return_overdue": ahead.overdue,
+        "runs_out_at": None if ahead.runs_out_at is None else to_rfc3339(ahead.runs_out_at, zone),
+        "needed_per_day": ahead.needed_per_day,
+        "will_expire": {
+            known.id: {"expires": to_rfc3339(known.expires, zone), "tokens": known.tokens}
+            for known in ahead.will_expire
+        },
+    }

@@ -6,10 +6,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from rules.alerts import Alert
+from rules.engine_watch import EngineWatch
 from rules.fact_check import read_fact
+from rules.facts import GLOBAL
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import LATEST, Millis
@@ -17,6 +17,7 @@ from rules.policy import Policy
 from rules.records import Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
+from streams.alert_records import to_output
 from streams.bench import Bench, Ruled
 from streams.dead_letters import DeadLetters
 from streams.decision import to_decision
@@ -24,8 +25,8 @@ from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
-from streams.ruling_metrics import show
-from streams.topics import ALERTS_PARTITION, Topics
+from streams.ruling_metrics import hide, show, show_account
+from streams.topics import Topics, facts_partition
 from streams.wall_clock import wall_clock
 
 log = logging.getLogger(__name__)
@@ -69,7 +70,9 @@ class JudgeStep:
         """Take up the partition's books. Every scope is ruled on anew, so Redis and the topics get the newest again."""
         judge = Judge(self._policy, self._rulebook, self._partitions)
         lockstep = LockStep({"usage": self._partitions, "balances": self._partitions, "controls": self._partitions})
-        bench = Bench(judge, lockstep if self._event_clock else None, self._clock())
+        calendar = self._policy.calendar() if partition == facts_partition(GLOBAL, self._partitions) else None
+        engine = EngineWatch(self._policy.alerts, calendar, self._clock()) if calendar is not None else None
+        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), calendar, engine)
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch
@@ -102,6 +105,7 @@ class JudgeStep:
         self._refused.pop(partition, None)
         for scope in bench.judge.books if bench else ():
             self._publisher.forget(scope)
+            hide(self._metrics, scope)
             self._actions.pop(scope, None)
 
     def outbid(self, scope: str, held: tuple[int, int]) -> None:
@@ -137,13 +141,15 @@ class JudgeStep:
 
     def _alert(self, alert: Alert) -> Output:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
-        return Output(self._topics.alerts, ALERTS_PARTITION, alert.id.encode(), msgspec.json.encode(alert))
+        return to_output(self._topics.alerts, alert)
 
     def _publish(self, ruled: Ruled) -> bytes:
         ruling = ruled.outcome.ruling
-        decision = to_decision(ruling, ruled.version, self._zone)
+        decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account)
         self._publisher.offer(decision, legacy_input(ruling, self._policy))
         show(self._metrics, ruling, history=ruled.outcome.history)
+        if ruled.outcome.account is not None:
+            show_account(self._metrics, ruling.scope, ruled.outcome.account)
         self._log(ruling)
         return decision.to_json()
 

@@ -18,6 +18,7 @@ from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
 from streams.metrics import Metrics
+from streams.receipt import Receipt
 from streams.stamps import sent_at
 from streams.topics import Topics
 from streams.wall_clock import wall_clock
@@ -53,7 +54,7 @@ class Meter:
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's rows and rebuild its window of duplicates from the log."""
-        metered = Metered(PartitionMeter(partition, self._policy, restored.incarnation))
+        metered = Metered(PartitionMeter(partition, self._policy, restored.incarnation), Receipt(self._clock))
         clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
         rows = [msgspec.convert(row, Partial | Minutes) for key, row in restored.rows.items() if key != CLOCK_ROW]
         metered.meter.restore(rows, clock)
@@ -66,13 +67,19 @@ class Meter:
         """Fold a batch. A record that cannot be used becomes a dead letter and stops nothing."""
         metered = self._partitions[partition]
         read, now = self._intake.read, self._clock()
+        found: Any = None
         for record in records:
-            self._take(metered, partition, record, read(record.value or b""), now)
+            found = read(record.value or b"")
+            self._take(metered, partition, record, found, now)
+        if type(found) is Usage and not self._event_clock:  # the last of a batch speaks for it
+            metered.meter.compare(found.at, metered.receipt.of(records[-1], found.at))
         metered.meter.duplicates.trim(records[-1].offset + 1)
+        self._count(metered)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """What changed since the last flush, and the watermark, which also says that nothing changed."""
         metered = self._partitions[partition]
+        metered.receipt.reach(moment)
         if not self._event_clock:
             self._emit(metered, moment.position, self._watermark_at(metered.meter, moment))
         else:  # told with the next tick, kept with this position
@@ -108,12 +115,17 @@ class Meter:
                 # The meter's clock, not the record's: shipped again, a recording moves no clock back.
                 self._emit(metered, record.offset + 1, meter.clock.now)
         elif isinstance(found, Refusal):
-            self._metrics.refusals.labels(model=self._policy.canonical(found.model)).inc()
+            self._metrics.refused(self._policy.canonical(found.model))
         elif found is not None:
             rejected = (
                 found if isinstance(found, Rejected) else Rejected(Reason.WRONG_TOPIC, "belongs onto another topic")
             )
             metered.outputs.append(self._dead_letters.keep(partition, record, rejected))
+
+    def _count(self, metered: Metered) -> None:
+        """Show what became of the events since the last batch."""
+        for outcome, count in metered.outcomes():
+            self._metrics.events.labels(outcome=outcome).inc(count)
 
     def _emit(self, metered: Metered, position: int, at: Millis | None) -> None:
         """Tell the judges: changed rows first, then the watermark that vouches for them."""
@@ -124,7 +136,7 @@ class Meter:
         if at is not None:
             mark = meter.watermark(position, at)
             if mark != metered.mark:
-                metered.mark = mark
+                metered.mark, meter.apart = mark, 0
                 metered.rows[CLOCK_ROW] = msgspec.to_builtins(meter.clock)
                 metered.outputs.extend(self._facts.to_all(mark))
 
@@ -140,11 +152,23 @@ class Meter:
 class Metered:
     """A partition's meter with what its next flush will tell."""
 
-    def __init__(self, meter: PartitionMeter) -> None:
+    def __init__(self, meter: PartitionMeter, receipt: Receipt) -> None:
         self.meter = meter
+        self.receipt = receipt
         self.outputs: list[Output] = []
         self.rows: dict[str, Any] = {}
         self.mark: Watermark | None = None
+        self._counted = msgspec.structs.replace(meter.counts)
+
+    def outcomes(self) -> list[tuple[str, int]]:
+        """What became of events since the last call."""
+        before, now = self._counted, msgspec.structs.replace(self.meter.counts)
+        self._counted = now
+        return [
+            ("counted", now.counted - before.counted),
+            ("duplicate", now.duplicates - before.duplicates),
+            ("rejected", now.rejected - before.rejected),
+        ]
 
     def take(self) -> tuple[list[Output], dict[str, Any]]:
         """Everything gathered, which then starts empty."""

@@ -1,8 +1,8 @@
 """All metric names in one place, with meaning and unit. A misspelt name is an AttributeError, and the docs page lists
 this file.
 
-Labels are bounded: models come from the policy and the stream of one company, reasons and outcomes are closed lists.
-No user, tenant or IP.
+Labels are bounded: reasons and outcomes are closed lists, and of models, whose names any caller of a gateway can make
+up, only so many are shown (`shows`). No user, tenant or IP.
 """
 
 from __future__ import annotations
@@ -16,18 +16,37 @@ from rules.records import Reason
 LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
+MODELS_SHOWN = 500
+OTHER = "(other)"
+"""Stands for the names of all further models."""
+
+
 class Metrics:
     """The metrics of one process. Label values known beforehand exist from the start, so a rate over a never-seen
     failure is 0."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.registry = registry or CollectorRegistry()
+        self._shown: dict[str, None] = {}
+        self._refusing: dict[str, None] = {}
         self._engine()
         self._models()
         self._outlets()
         self._intake()
         for reason in Reason:
             self.dead_letters.labels(reason=reason.value)
+
+    def shows(self, model: str) -> bool:
+        """Whether gauges of this model are shown: the first ones have a place, until they leave it."""
+        return _has_place(self._shown, model)
+
+    def leave(self, model: str) -> None:
+        """Its gauges are gone."""
+        self._shown.pop(model, None)
+
+    def refused(self, model: str) -> None:
+        """Count a call that a gateway refused."""
+        self.refusals.labels(model=model if _has_place(self._refusing, model) else OTHER).inc()
 
     def _engine(self) -> None:
         to = self.registry
@@ -111,9 +130,46 @@ class Metrics:
             ["model", "action"],
             registry=to,
         )
+        self._accounts()
         self.rule_failures = Counter("blastdoor_rule_failures", "Failed evaluations of a rule.", ["rule"], registry=to)
         self.decisions = Counter(
             "blastdoor_decisions", "Decisions that changed, by action and rule.", ["action", "rule"], registry=to
+        )
+
+    def _accounts(self) -> None:
+        to = self.registry
+        self.ledger = Gauge(
+            "blastdoor_ledger_tokens",
+            "The day's ledger: opening + returns + charged - used - expired - unexplained = closing, as bounds.",
+            ["model", "entry", "bound"],
+            registry=to,
+        )
+        self.expected_return = Gauge(
+            "blastdoor_expected_return_tokens",
+            "Yesterday's usage up to the cap, expected back today; part of no limit.",
+            ["model"],
+            registry=to,
+        )
+        self.returned = Gauge(
+            "blastdoor_returned_tokens", "Tokens that came since the day began, at most.", ["model"], registry=to
+        )
+        self.return_overdue = Gauge(
+            "blastdoor_return_overdue", "1 while the expected return is overdue.", ["model"], registry=to
+        )
+        self.runs_out = Gauge(
+            "blastdoor_pool_runs_out_timestamp_seconds",
+            "When the pool is used up by the rhythm of the last day; absent: not within a week, or not known.",
+            ["model"],
+            registry=to,
+        )
+        self.will_expire = Gauge(
+            "blastdoor_will_expire_tokens",
+            "Tokens that end unused if usage goes on as it does.",
+            ["model"],
+            registry=to,
+        )
+        self.needed_per_day = Gauge(
+            "blastdoor_needed_tokens_per_day", "Daily usage with which nothing ends unused.", ["model"], registry=to
         )
 
     def _outlets(self) -> None:
@@ -137,6 +193,15 @@ class Metrics:
         self.foreign_writes = Counter("blastdoor_foreign_writes", "Keys of ours that somebody else wrote.", registry=to)
         self.alerts = Counter(
             "blastdoor_alerts", "Alert deliveries, by channel and outcome.", ["channel", "outcome"], registry=to
+        )
+        self.alerts_waiting = Gauge(
+            "blastdoor_alerts_waiting", "Alerts on their way to a channel.", ["channel"], registry=to
+        )
+        self.alerts_undelivered = Gauge(
+            "blastdoor_alerts_undelivered",
+            "Alerts kept that did not arrive and are not tried any more: see `blastdoor alerts list`.",
+            ["channel"],
+            registry=to,
         )
         self.alerts_raised = Counter("blastdoor_alerts_raised", "Alerts raised, by kind.", ["kind"], registry=to)
 
@@ -181,3 +246,9 @@ class PollMetrics:
             self.poll_failures.labels(provider=provider, trouble=trouble.value)
         self.stopped.labels(provider=provider).set(0)
         self.leading.labels(provider=provider).set(0)
+
+
+def _has_place(places: dict[str, None], name: str) -> bool:
+    if name not in places and len(places) < MODELS_SHOWN:
+        places[name] = None
+    return name in places

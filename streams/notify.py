@@ -7,25 +7,30 @@ state again. Between a channel's answer and that record a crash may repeat a del
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from rules.alerts import Alert, Kind
+from rules.moment import Millis
 from rules.policy import Alerting
 from rules.routing import receivers
+from streams.alert_records import Resend, read, to_output
 from streams.channels.gathering import Parcel
 from streams.channels.lane import Lane
 from streams.channels.messages import message
 from streams.channels.outcome import Outcome, Progress
 from streams.channels.sender import Note, Sender
 from streams.channels.timing import Timing
-from streams.delivery.step import Flush, Moment, Record, Restored
+from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.notify_ledger import Entry, Keep, Ledger
+from streams.topics import ALERTS_PARTITION
+from streams.watchman import ROW, Watchman
 
 log = logging.getLogger(__name__)
 
@@ -34,15 +39,27 @@ DUPLICATE, UNREADABLE = "duplicate", "unreadable"
 COUNTED = (*(progress.value for progress in Progress), DUPLICATE, UNREADABLE)
 """Every outcome an observer may be told, so that each can exist as a label value from the start."""
 
-LARGEST = 256 * 1024  # bytes of an alert; ours are about one thousandth of that
-_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")  # it goes into a header, and into a signed text where a dot separates
-_GREATEST = 10**18  # of a number in an alert
-
 
 class Observer(Protocol):
     """Who counts. `waiting` as an outcome is a failed attempt that will be repeated."""
 
     def counted(self, channel: str, outcome: str) -> None: ...
+
+    def kept(self, tally: Mapping[tuple[str, Progress], int]) -> None:
+        """How many alerts stand where, by channel and progress."""
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """An entry in the history: what became of an alert in a channel. Key: id and channel."""
+
+    id: str
+    kind: str
+    scope: str
+    channel: str
+    outcome: Progress
+    at: Millis
+    attempts: int
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +69,7 @@ class Held:
     ledger: Ledger
     incarnation: int
     touch: Callable[[], None]
+    told: list[Told] = field(default_factory=list)  # since the last flush
 
 
 class Notify:
@@ -70,13 +88,19 @@ class Notify:
         timing: Timing,
         observer: Observer,
         keep: Keep | None = None,
+        history: str = "",
+        watchman: Watchman | None = None,
     ) -> None:
+        """`history`: topic of what became of alerts; empty for none. `watchman`: looks around for whoever owns the
+        alerts' partition."""
         self.topic = topic
         self._alerting = alerting
         self._zone = zone
         self._timing = timing
         self._observer = observer
         self._keep = keep or Keep()
+        self._history = history
+        self._watchman = watchman
         self._senders = dict(senders)
         self._lanes = {name: self._lane(name, sender) for name, sender in senders.items()}
         self._partitions: dict[int, Held] = {}
@@ -91,41 +115,62 @@ class Notify:
             log.error("%d rows of alerts in partition %d cannot be read and are left out", unreadable, partition)
         self._partitions[partition] = Held(ledger, restored.incarnation, restored.touch)
         for entry in ledger.waiting():
-            self._dispatch(partition, entry)
+            self._dispatch(partition, entry, entry.waiting())
+        if self._watchman is not None and partition == ALERTS_PARTITION:
+            self._watchman.begin(restored.rows.get(ROW), restored.touch, restored.fail)
+        self._show()
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Take alerts up. A repeat of a known id is ignored."""
         held = self._partitions[partition]
         for record in records:
-            alert = _read(record.value)
-            if alert is None:
+            found = read(record.key, record.value)
+            if isinstance(found, Resend):
+                self._send_again(held, record.offset, found)
+            elif found is None:
                 self._count(NOWHERE, UNREADABLE)
                 log.error("the record at %s/%d/%d is no alert", self.topic, partition, record.offset)
-            elif alert.id in held.ledger:
+            elif found.id in held.ledger:
                 self._count(NOWHERE, DUPLICATE)
             else:
-                self._take_up(held, record.offset, alert)
+                self._take_up(held, record.offset, found)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:  # noqa: ARG002 - delivery's time is the wall clock
         """What changed. Being called again means that the flush before was acknowledged: its alerts may go out."""
         held = self._partitions[partition]
-        for entry in held.ledger.confirm():
-            self._dispatch(partition, entry)
-        rows = held.ledger.take(self._timing.now())
+        for due in held.ledger.confirm():
+            self._dispatch(partition, due.entry, due.channels)
+        found, watched = self._watched(partition)
+        rows = held.ledger.take(self._timing.now()) | watched
         if not rows:
             return None
         held.touch()  # the flush after this one lets its alerts go: let it be soon
-        return Flush((), rows)
+        self._show()
+        outputs = [*found, *([self._entered(told) for told in held.told] if self._history else [])]
+        held.told.clear()
+        return Flush(outputs, rows)
+
+    def _watched(self, partition: int) -> tuple[list[Output], dict[str, Any]]:
+        """What the watchman raises goes the way of every alert."""
+        if self._watchman is None or partition != ALERTS_PARTITION:
+            return [], {}
+        alerts, row = self._watchman.take()
+        return [to_output(self.topic, alert) for alert in alerts], row
 
     def revoked(self, partition: int) -> None:
         """Somebody else's from now on."""
+        if self._watchman is not None and partition == ALERTS_PARTITION:
+            self._watchman.end()
         if self._partitions.pop(partition, None) is not None:
             for lane in self._lanes.values():
                 lane.drop(partition)
+            self._show()
 
     async def close(self) -> None:
         """End what is under way; the next owner of the partitions goes on from the rows."""
         self._partitions.clear()
+        if self._watchman is not None:
+            await self._watchman.close()
         for lane in self._lanes.values():
             await lane.close()
 
@@ -137,7 +182,16 @@ class Notify:
         ledger.add(Entry(alert, now, (held.incarnation, offset), outcomes))
         for channel, first in outcomes.items():
             if first.final:
-                self._tell(alert, channel, first)
+                self._tell(held, alert, channel, first)
+
+    def _send_again(self, held: Held, offset: int, wish: Resend) -> None:
+        """An operator wants it. Which alert, which channels and who is logged; the way is that of every alert."""
+        if wish.id not in held.ledger:
+            log.error("%s wants alert %s sent again, which is not known any more", wish.by, wish.id[:12])
+            return
+        place = (held.incarnation, offset)
+        channels = held.ledger.reopen(wish.id, wish.channels, place, self._timing.now())
+        log.info("%s wants alert %s sent again: to %s", wish.by, wish.id[:12], ", ".join(channels) or "no channel")
 
     def _first(self, channel: str, alert: Alert) -> Outcome:
         now = self._timing.now()
@@ -150,11 +204,11 @@ class Notify:
             return Outcome(Progress.MUTED, now, detail="the channel takes no reports")
         return Outcome(Progress.WAITING, now)
 
-    def _dispatch(self, partition: int, entry: Entry) -> None:
+    def _dispatch(self, partition: int, entry: Entry, channels: Iterable[str]) -> None:
         """Hand an acknowledged alert to the channels it has yet to reach."""
         alerting = self._alerting
         note = Note(entry.alert, message(entry.alert, alerting.language, self._zone, alerting.dashboard))
-        for channel in entry.waiting():
+        for channel in channels:
             if channel in self._lanes:
                 attempts = entry.outcomes[channel].attempts
                 self._lanes[channel].put(Parcel(partition, note, entry.heard, attempts))
@@ -170,21 +224,46 @@ class Notify:
         return lambda parcel, outcome: self._record(parcel.partition, parcel.note.alert, channel, outcome)
 
     def _record(self, partition: int, alert: Alert, channel: str, outcome: Outcome) -> None:
-        self._tell(alert, channel, outcome)
         held = self._partitions.get(partition)
+        self._tell(held, alert, channel, outcome)
         if held is not None and alert.id in held.ledger:
             held.ledger.record(alert.id, channel, outcome)
             held.touch()
 
-    def _tell(self, alert: Alert, channel: str, outcome: Outcome) -> None:
-        """Count and log. No text of the alert: it holds names, and the row holds it all."""
+    def _tell(self, held: Held | None, alert: Alert, channel: str, outcome: Outcome) -> None:
+        """Count, log, and enter what is final into the history. No text of the alert: the topic holds it all."""
         self._count(channel, outcome.progress.value)
+        if held is not None and outcome.final:
+            held.told.append(_history(alert, channel, outcome))
         level, why = _LEVELS[outcome.progress], f": {outcome.detail}" if outcome.detail else ""
         what = f"{outcome.progress.value}, attempt {outcome.attempts}"
         log.log(level, "alert %s (%s) to %s: %s%s", alert.id[:12], alert.kind.value, channel, what, why)
 
+    def _entered(self, told: Told) -> Output:
+        key = f"{told.id}|{told.channel}".encode()
+        return Output(self._history, ALERTS_PARTITION, key, msgspec.json.encode(told))
+
+    def _show(self) -> None:
+        tally: Counter[tuple[str, Progress]] = Counter()
+        for held in self._partitions.values():
+            tally.update(held.ledger.tally)
+        self._observer.kept(tally)
+
     def _count(self, channel: str, outcome: str) -> None:
         self._observer.counted(channel, outcome)
+
+
+def _history(alert: Alert, channel: str, outcome: Outcome) -> Told:
+    return Told(
+        id=alert.id,
+        kind=alert.kind.value,
+        scope=alert.scope,
+        channel=channel,
+        outcome=outcome.progress,
+        at=outcome.at,
+        attempts=outcome.attempts,
+        detail=outcome.detail,
+    )
 
 
 _LEVELS = {
@@ -195,15 +274,3 @@ _LEVELS = {
     Progress.UNSENT: logging.ERROR,
     Progress.MUTED: logging.INFO,
 }
-
-
-def _read(value: bytes | None) -> Alert | None:
-    if value is None or len(value) > LARGEST:
-        return None
-    try:
-        alert = msgspec.json.decode(value, type=Alert)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    numbers = (alert.at, alert.grant, alert.used, alert.limit, alert.pool_low, alert.pool_high, alert.charged_high)
-    sane = all(number is None or abs(number) <= _GREATEST for number in numbers)
-    return alert if sane and _ID.fullmatch(alert.id) else None

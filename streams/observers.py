@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rules.moment import Millis
+from streams.channels.outcome import UNDELIVERED, Progress
 from streams.delivery.step import Observer as DeliveryObserver
 from streams.metrics import Metrics
-from streams.notify import COUNTED
+from streams.notify import COUNTED, NOWHERE
 from streams.publish.observer import Cause, LegacyOutcome, Outcome, Trouble
 
 
@@ -65,9 +66,19 @@ class NotifyMetrics:
 
     def __init__(self, metrics: Metrics, channels: Iterable[str]) -> None:
         self._metrics = metrics
-        for channel in channels:
+        self._channels = {*channels, NOWHERE}
+        for channel in self._channels:
             for outcome in COUNTED:
                 metrics.alerts.labels(channel=channel, outcome=outcome)
+        self.kept({})
 
     def counted(self, channel: str, outcome: str) -> None:
         self._metrics.alerts.labels(channel=channel, outcome=outcome).inc()
+
+    def kept(self, tally: Mapping[tuple[str, Progress], int]) -> None:
+        self._channels |= {channel for channel, _ in tally}
+        for channel in self._channels:
+            waiting = tally.get((channel, Progress.WAITING), 0)
+            self._metrics.alerts_waiting.labels(channel=channel).set(waiting)
+            missed = sum(tally.get((channel, progress), 0) for progress in UNDELIVERED)
+            self._metrics.alerts_undelivered.labels(channel=channel).set(missed)

@@ -17,6 +17,7 @@ from rules.records import Calibration, Clock, Control, Reading, Reason, Rejected
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
+from streams.receipt import Receipt
 from streams.stamps import sent_at
 from streams.wall_clock import wall_clock
 
@@ -53,7 +54,7 @@ class Route:
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Go on from the partition's clock."""
         clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
-        self._partitions[partition] = Routed(clock, restored.incarnation)
+        self._partitions[partition] = Routed(clock, restored.incarnation, Receipt(self._clock))
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Put what is understood onto facts; the rest becomes dead letters."""
@@ -64,6 +65,7 @@ class Route:
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """What was heard, then the watermark that vouches for it."""
         routed = self._partitions[partition]
+        routed.receipt.reach(moment)
         if not self._event_clock and moment.at_end:
             self._mark(routed, partition, moment.position, moment.now - self._policy.lateness)
         if not routed.outputs:
@@ -82,21 +84,22 @@ class Route:
                 routed.clock.now = max(found.at, routed.clock.now or found.at)
                 self._mark(routed, partition, record.offset + 1, routed.clock.now)
             return
-        heard = self._hear(routed, found, f"{self.topic}/{partition}/{record.offset}", record.timestamp)
+        heard = self._hear(routed, found, record, f"{self.topic}/{partition}/{record.offset}")
         if isinstance(heard, Heard):
             routed.outputs.append(self._facts.to_scope(heard.scope, heard))
         elif heard is not None:
             routed.outputs.append(self._dead_letters.keep(partition, record, heard))
 
-    def _hear(self, routed: Routed, found: Any, origin: str, received: Millis) -> Heard | Rejected | None:
+    def _hear(self, routed: Routed, found: Any, record: Record, origin: str) -> Heard | Rejected | None:
         if found is None or isinstance(found, Rejected):
             return found
         if not isinstance(found, Reading | Calibration | Control):
             return Rejected(Reason.WRONG_TOPIC, "belongs onto another topic")
-        now = routed.clock.now if self._event_clock else sent_at(received, found.at, self._clock())
+        now = routed.clock.now if self._event_clock else sent_at(record.timestamp, found.at, self._clock())
         if now is not None and found.at > now + AHEAD:
             return Rejected(Reason.IN_FUTURE, f"the record is {(found.at - now) // MINUTE} min ahead of the clock")
-        return Heard(self._scope(found), self._named(found), origin)
+        received = None if self._event_clock else routed.receipt.of(record, found.at)
+        return Heard(self._scope(found), self._named(found), origin, received)
 
     def _scope(self, found: Reading | Calibration | Control) -> Scope:
         return found.scope if isinstance(found, Control) else f"model:{self._policy.canonical(found.model)}"
@@ -118,8 +121,9 @@ class Route:
 class Routed:
     """A partition's clock with what its next flush will tell."""
 
-    def __init__(self, clock: MeterClock, incarnation: int) -> None:
+    def __init__(self, clock: MeterClock, incarnation: int, receipt: Receipt) -> None:
         self.clock = clock
         self.incarnation = incarnation
+        self.receipt = receipt
         self.outputs: list[Output] = []
         self.mark: Watermark | None = None

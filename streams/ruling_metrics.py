@@ -7,13 +7,27 @@ from contextlib import suppress
 from blastdoor_gateway.contract import Action
 from prometheus_client import Gauge
 
+from rules.account import Account
+from rules.ledger import Amount
 from rules.ruling import Ruling
 from streams.metrics import Metrics
+
+ENTRIES = ("opening", "returns", "charged", "expired", "unexplained", "closing")
 
 
 def show(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
     """Set the gauges of the ruling's model; `history`: count it as a decision that changed."""
-    model, bounds = ruling.scope.removeprefix("model:"), ruling.bounds
+    model = ruling.scope.removeprefix("model:")
+    if metrics.shows(model):
+        _show_model(metrics, model, ruling)
+    for failure in ruling.failed:
+        metrics.rule_failures.labels(rule=failure.partition(":")[0]).inc()
+    if history:
+        metrics.decisions.labels(action=ruling.action, rule=ruling.rule).inc()
+
+
+def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:
+    bounds = ruling.bounds
     metrics.used.labels(model=model).set(ruling.used)
     _set(metrics.limit, ruling.limit, model)
     _set_ends(metrics.pool, model, ruling.pool_low, ruling.pool_high)
@@ -23,10 +37,34 @@ def show(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
     _set(metrics.reading, None if bounds.reading_at is None else bounds.reading_at / 1000, model)
     for action in Action:
         metrics.action.labels(model=model, action=action.value).set(action.value == ruling.action)
-    for failure in ruling.failed:
-        metrics.rule_failures.labels(rule=failure.partition(":")[0]).inc()
-    if history:
-        metrics.decisions.labels(action=ruling.action, rule=ruling.rule).inc()
+
+
+def hide(metrics: Metrics, scope: str) -> None:
+    """Take the gauges of a model away: another worker rules on it now, and two answers would be one too many."""
+    model = scope.removeprefix("model:")
+    for gauge in (metrics.used, metrics.limit, metrics.lag_bound, metrics.reading):
+        _set(gauge, None, model)
+    for gauge in (metrics.pool, metrics.lag_tokens, metrics.charged):
+        _set_ends(gauge, model, None, None)
+    for action in Action:
+        _set(metrics.action, None, model, action.value)
+    metrics.leave(model)
+
+
+def show_account(metrics: Metrics, scope: str, account: Account) -> None:
+    """Set the gauges of the day's ledger and of what is to come."""
+    model, ahead = scope.removeprefix("model:"), account.outlook
+    for entry in ENTRIES:
+        amount: Amount | None = None if account.ledger is None else getattr(account.ledger, entry)
+        low, high = amount or (None, None)
+        _set(metrics.ledger, low, model, entry, "low")
+        _set(metrics.ledger, high, model, entry, "high")
+    _set(metrics.expected_return, ahead.expected_return, model)
+    metrics.returned.labels(model=model).set(ahead.returned)
+    metrics.return_overdue.labels(model=model).set(ahead.overdue)
+    _set(metrics.runs_out, None if ahead.runs_out_at is None else ahead.runs_out_at / 1000, model)
+    metrics.will_expire.labels(model=model).set(sum(known.tokens for known in ahead.will_expire))
+    metrics.needed_per_day.labels(model=model).set(ahead.needed_per_day)
 
 
 def _set_ends(gauge: Gauge, model: str, low: float | None, high: float | None) -> None:

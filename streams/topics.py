@@ -78,6 +78,10 @@ class Topics:
         return f"{self.prefix}.alerts"
 
     @property
+    def alert_outcomes(self) -> str:
+        return f"{self.prefix}.alert-outcomes"
+
+    @property
     def dead_letters(self) -> str:
         return f"{self.prefix}.dead-letters"
 
@@ -92,6 +96,7 @@ class Topics:
             self.decisions: _kept(days=400),
             self.decisions_latest: COMPACTED,
             self.alerts: _kept(days=30),
+            self.alert_outcomes: _kept(days=30),
             self.dead_letters: _kept(days=30),
         }
 
@@ -128,7 +133,7 @@ async def ensure_topics(kafka: str, prefix: str, partitions: int = 8) -> int:
     An existing usage topic decides the number, otherwise `partitions`. Raises BrokerUnavailable, TopicError.
     """
     topics = Topics(prefix)
-    async with _admin(kafka) as admin:
+    async with admin_client(kafka) as admin:
         existing = await _ensure(admin, {topics.usage: topics.configs[topics.usage]}, partitions)
         count = existing[topics.usage]
         existing = await _ensure(admin, topics.configs, count)
@@ -140,7 +145,7 @@ async def ensure_changelogs(
     kafka: str, changelogs: Iterable[str], partitions: int, sources: Iterable[str] = ()
 ) -> None:
     """Create the missing changelogs of tables, whose sources must exist. Raises BrokerUnavailable, TopicError."""
-    async with _admin(kafka) as admin:
+    async with admin_client(kafka) as admin:
         existing = await _ensure(admin, dict.fromkeys(changelogs, CHANGELOG), partitions)
         counts = await _counts(admin)
     existing |= {topic: counts.get(topic, 0) for topic in sources}
@@ -149,7 +154,7 @@ async def ensure_changelogs(
 
 async def detect_timing(kafka: str) -> Timing:
     """What suits the broker at this address. Raises BrokerUnavailable."""
-    async with _admin(kafka) as admin:
+    async with admin_client(kafka) as admin:
         cluster = await admin.describe_cluster()
     return TANSU if str(cluster["cluster_id"]).startswith("tansu") else KAFKA
 
@@ -219,7 +224,7 @@ async def _create(
 
 
 @asynccontextmanager
-async def _admin(kafka: str) -> AsyncIterator[AIOKafkaAdminClient]:
+async def admin_client(kafka: str) -> AsyncIterator[AIOKafkaAdminClient]:
     """An admin client. What goes wrong between us and the broker becomes BrokerUnavailable."""
     admin = AIOKafkaAdminClient(**connection(kafka))
     try:

@@ -77,10 +77,19 @@ class Decision:
     mode: str = "enforce"  # observe: the numbers are for looking at, gates do not hold calls against them
     prices: dict[str, int] = field(default_factory=dict)  # input, cached_input, output: nano-units per million tokens
     basis: str = ""  # what costs money. charged: tokens beyond `pool_low`; list: every token
+    # What follows is for people, with every entry of the history; on the topics only.
+    ledger: dict[str, Any] = field(default_factory=dict)  # of the day: amounts are [at least, at most]
+    expected_return: int | None = None  # of yesterday's usage; enters no limit
+    returned: int | None = None  # of the day so far, at most
+    return_overdue: bool | None = None
+    runs_out_at: str | None = None  # by the rhythm of the last day; absent: not within a week, or not known
+    needed_per_day: int | None = None  # daily usage with which no package ends with tokens left
+    will_expire: dict[str, Any] = field(default_factory=dict)  # package -> {"expires", "tokens"}, if usage goes on so
 
     def to_hash(self) -> dict[str, str]:
-        """The fields of the Redis hash; unknown numbers are left out."""
-        return {"schema": str(SCHEMA)} | {name: _to_text(value) for name, value in self.to_dict().items()}
+        """The fields of the Redis hash; unknown numbers are left out, and so is what no gateway needs."""
+        told = {name: _to_text(value) for name, value in self.to_dict().items() if name not in _TOPICS_ONLY}
+        return {"schema": str(SCHEMA)} | told
 
     def to_json(self) -> bytes:
         """The same as one JSON object, for the decision topics."""
@@ -92,12 +101,13 @@ class Decision:
 
     @classmethod
     def from_hash(cls, stored: Mapping[str, str]) -> Decision:
-        """The inverse of `to_hash`; fields it does not know are ignored.
+        """The inverse of `to_hash`, without what stands on the topics only; fields it does not know are ignored.
 
         Raises UnknownSchemaError for a newer schema, ValueError for a damaged hash.
         """
         _check_schema(stored.get("schema"))
-        return _build({name: _from_text(name, stored[name]) for name in _FIELDS if name in stored})
+        told = [name for name in _FIELDS if name in stored and name not in _TOPICS_ONLY]
+        return _build({name: _from_text(name, stored[name]) for name in told})
 
     @classmethod
     def from_json(cls, raw: bytes | str) -> Decision:
@@ -169,6 +179,12 @@ class Keys:
 
     def answer(self, digest: str) -> str:
         return f"{self.prefix}:answer:{digest}"
+
+    @property
+    def open_gates(self) -> str:
+        """A field for each gate process that lately let calls through without an answer: JSON with `at` (ms), `calls`
+        and `why`. The engine tells people of those at most ten minutes old."""
+        return f"{self.prefix}:gate:open"
 
     def daily_usage(self, day: str, model: str, key_hash: str) -> str:
         return f"{self.daily_usages(day)}{model}:{key_hash}"
@@ -270,13 +286,23 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "bool": lambda value: _instance(value, bool),
     "version": _version,
     "strings": lambda value: tuple(_string(each) for each in _instance(value, list)),
+    "object": lambda value: _instance(value, dict),
     "counts": lambda value: {_string(day): _whole(count) for day, count in _instance(value, dict).items()},
 }
-_NAMED = {"Action": "action", "tuple[int, int]": "version", "tuple[str, ...]": "strings", "dict[str, int]": "counts"}
+_NAMED = {
+    "Action": "action",
+    "tuple[int, int]": "version",
+    "tuple[str, ...]": "strings",
+    "dict[str, int]": "counts",
+    "dict[str, Any]": "object",
+}
 _KINDS = {f.name: _NAMED.get(str(f.type), str(f.type).split(" ")[0]) for f in fields(Decision)}
 _OPTIONAL = {f.name for f in fields(Decision) if "None" in str(f.type)}
 _REQUIRED = {f.name for f in fields(Decision) if f.default is MISSING and f.default_factory is MISSING}
 _FIELDS = tuple(_KINDS)
+_TOPICS_ONLY = frozenset(
+    {"ledger", "expected_return", "returned", "return_overdue", "runs_out_at", "needed_per_day", "will_expire"}
+)
 
 
 def _check_schema(found: object) -> None:

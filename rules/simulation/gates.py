@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from rules.account import Evening, account, evening_of
 from rules.calendar import Calendar
+from rules.calibration import calibrate
+from rules.clocks import ClockWatch, apart
 from rules.curve import Curve
 from rules.formulas import FORMULAS, Inputs
+from rules.ledger import Ledger
 from rules.moment import MINUTE, Millis
 from rules.policy import ModelTerms
 from rules.pool import infer, observe
 from rules.pool_state import Bounds, Metered, Notice, PoolState
-from rules.records import Reading
+from rules.records import Calibration, Reading
 from rules.simulation.provider import Provider
 
 EVALUATED_EVERY: Millis = 5 * MINUTE  # between readings; a reading is looked at when it comes
@@ -32,7 +36,7 @@ class Gate(Protocol):
 
 
 class KnowingGate:
-    """Sees the provider's true books."""
+    """Sees the provider's true books: a new package, too, before any reading could show it."""
 
     name = "all-knowing"
 
@@ -50,6 +54,22 @@ class KnowingGate:
 
     def turn_day(self, at: Millis) -> None:
         """Nothing to reset."""
+
+
+class ToldGate(KnowingGate):
+    """Sees what is really left of every package that a reading has shown: the most that anybody can know."""
+
+    name = "all-knowing, once told"
+
+    def __init__(self, provider: Provider, since: Millis) -> None:
+        super().__init__(provider)
+        self._told = since
+
+    def room(self, now: Millis) -> int | None:
+        return self._provider.remaining(now, self._told)
+
+    def hear(self, reading: Reading) -> None:
+        self._told = reading.at
 
 
 class FormulaGate:
@@ -88,6 +108,8 @@ class IntervalGate:
         self.notices: list[Notice] = []
         self.bounds: Bounds | None = None
         self._calendar, self._since, self._skew = calendar, since, skew
+        self._watch = ClockWatch()
+        self._evening: Evening | None = None
         self._day_base = 0
         self._yesterday: int | None = None
         self._evaluated: Millis = 0
@@ -102,17 +124,34 @@ class IntervalGate:
         return limit - self.curve.total
 
     def count(self, at: Millis, tokens: int) -> None:
-        self.curve.add(at + self._skew, tokens)
+        stamp = at + self._skew
+        self.curve.add(stamp, tokens)
+        ahead = apart(stamp, at)
+        notice = self._watch.note(ahead, at) if ahead else None
+        self.notices += [notice] if notice else []
 
     def hear(self, reading: Reading) -> None:
-        observe(self.state, reading)
+        observe(self.state, reading, reading.at)
         self.evaluate(reading.at)
+
+    def calibrate(self, calibration: Calibration) -> None:
+        """Hear an operator."""
+        at = calibration.at
+        self.notices += calibrate(self.state, self.terms, self.metered(at), calibration, at)
+        self.evaluate(at)
 
     def turn_day(self, at: Millis) -> None:
         whole = self._since <= at - 24 * 60 * MINUTE
         self._yesterday = self.curve.total - self._day_base if whole else None
         self._day_base = self.curve.total
+        self._evening = None if self.bounds is None else evening_of(self._calendar.day(at - 1), self.bounds)
         self.evaluate(at)
+
+    def ledger(self, now: Millis) -> Ledger | None:
+        """The day's books, as of the last evaluation."""
+        if self.bounds is None:
+            return None
+        return account(self.state, self.terms, self.metered(now), self.bounds, now, self._evening).ledger
 
     def metered(self, now: Millis) -> Metered:
         """Usage as this gate has it: nothing is late."""

@@ -7,6 +7,14 @@ from msgspec import Struct
 from rules.moment import HOUR, MINUTE, Millis
 
 
+class Console(Struct, frozen=True, kw_only=True):
+    """What an operator enters `day` days after the start: the pool that the day began with, and an error."""
+
+    day: float
+    error: int
+    force: bool = False
+
+
 class Kind(Struct, frozen=True, kw_only=True):
     """One kind of model. Spans are (least, most); amounts are tokens."""
 
@@ -28,7 +36,8 @@ class Kind(Struct, frozen=True, kw_only=True):
     stall: tuple[float, float] | None = None  # days after the start: nothing is settled in between
     unmetered: float = 0.0  # of the tokens of each call, as a share of those metered
     lump: tuple[float, int] | None = None  # days after the start, tokens used at once beside the meters
-    skew: Millis = 0  # usage is stamped so much later than the provider stamps it
+    skew: Millis = 0  # usage is stamped so much later than it happens
+    console: Console | None = None
     start_hour: float | None = None  # of the first day at which metering begins; None: well before it
 
 
@@ -55,7 +64,14 @@ OUTSIDE = (
     Kind(name="leak-5", says="5 % passes no meter", inside=False, unmetered=0.05, demand=1.2),
     Kind(name="leak-20", says="20 % passes no meter", inside=False, unmetered=0.20, demand=1.2),
     Kind(name="lump", says="150,000 used once beside the meters", inside=False, lump=(1.5, 150_000), demand=1.2),
-    Kind(name="skew", says="clocks two minutes apart", inside=False, skew=2 * MINUTE, demand=1.2),
+    Kind(name="skew", says="gateways' clocks two minutes ahead", inside=False, skew=2 * MINUTE, demand=1.2),
+    Kind(name="skew-behind", says="gateways' clocks two minutes behind", inside=False, skew=-2 * MINUTE, demand=1.2),
+    Kind(name="high-console", says="a calibration 240,000 too high", inside=False, demand=0.9,
+         console=Console(day=1.5, error=240_000)),
+    Kind(name="low-console", says="a calibration 240,000 too low", inside=False, demand=0.9,
+         console=Console(day=1.5, error=-240_000)),
+    Kind(name="forced-console", says="a calibration 240,000 too high, by force", inside=False, demand=1.6,
+         console=Console(day=1.7, error=240_000, force=True)),
 )  # fmt: skip
 
 KINDS = {kind.name: kind for kind in (*INSIDE, *OUTSIDE)}

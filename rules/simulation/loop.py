@@ -11,14 +11,15 @@ from rules.calendar import Calendar
 from rules.moment import DAY, Millis
 from rules.policy import ModelTerms
 from rules.pool_state import Notice
-from rules.records import Reading
-from rules.simulation.gates import FormulaGate, Gate, IntervalGate, KnowingGate
+from rules.records import Calibration, Reading
+from rules.simulation.gates import FormulaGate, Gate, IntervalGate, KnowingGate, ToldGate
 from rules.simulation.kinds import Kind
 from rules.simulation.provider import Provider
 from rules.simulation.script import START, Chance, Script, draw, metered_since
 
 KNOWING = "all-knowing"  # admits exactly what is really left
 KNOWING_WITH_BUFFER = "all-knowing, with the buffer"
+TOLD = "all-knowing, once told"  # the same, of packages that a reading has shown: nobody can know of others
 CALENDAR = Calendar("Asia/Shanghai")
 
 
@@ -36,6 +37,8 @@ class Outcome(Struct, kw_only=True):
     outside: int = 0  # readings with the true pool outside the bounds
     slack: int = 0  # sum over readings of true pool - low end, where there is one
     pools: int = 0  # sum of the day's true pools at these readings
+    booked: int = 0  # readings at which the day's ledger was known
+    misbooked: int = 0  # of these, with the true opening or closing not in it, or an opening that does not meet
     share: float = 0.0  # unmetered, as learned
     notices: list[Notice] = []
 
@@ -52,9 +55,9 @@ def play(script: Script, formula: str, terms: ModelTerms) -> Outcome:
 
 
 def compare(kind: Kind, days: int, chance: Chance, formulas: tuple[str, ...], terms: ModelTerms) -> list[Outcome]:
-    """All formulas on the same days, the all-knowing gate first."""
+    """All formulas on the same days, the all-knowing gates first."""
     script = draw(kind, days, chance)
-    return [play(script, formula, terms) for formula in (KNOWING, *formulas)]
+    return [play(script, formula, terms) for formula in (KNOWING, TOLD, *formulas)]
 
 
 def _gate(formula: str, provider: Provider, terms: ModelTerms, since: Millis, kind: Kind) -> Gate:
@@ -62,6 +65,8 @@ def _gate(formula: str, provider: Provider, terms: ModelTerms, since: Millis, ki
         return KnowingGate(provider)
     if formula == KNOWING_WITH_BUFFER:
         return KnowingGate(provider, terms.small_buffer)
+    if formula == TOLD:
+        return ToldGate(provider, since)
     if formula == "interval":
         return IntervalGate(terms, CALENDAR, since, kind.skew)
     return FormulaGate(formula, terms, yesterday=round(kind.pool * min(1.0, kind.demand)))
@@ -69,13 +74,15 @@ def _gate(formula: str, provider: Provider, terms: ModelTerms, since: Millis, ki
 
 def _events(script: Script) -> Iterator[tuple[Millis, int, int]]:
     """All that happens in order of time. What comes of one instant: packages, batches, calls, then readings."""
+    kind = script.kind
     days = ((START + day * DAY, 0, day) for day in range(script.days))
     returns = ((at, 1, day) for day, at in enumerate(script.returns))
     batches = ((at, 2, until) for at, until in script.batches)
     calls = ((at, 3, tokens) for at, tokens in script.calls)
-    lumps = [] if script.kind.lump is None else [(START + round(script.kind.lump[0] * DAY), 4, script.kind.lump[1])]
+    lumps = [] if kind.lump is None else [(START + round(kind.lump[0] * DAY), 4, kind.lump[1])]
     polls = ((at, 5, residual) for at, residual in script.polls)
-    return merge(days, sorted(returns), batches, calls, lumps, polls)
+    told = [] if kind.console is None else [(START + round(kind.console.day * DAY), 6, kind.console.error)]
+    return merge(days, sorted(returns), batches, calls, lumps, polls, told)
 
 
 class _Table:
@@ -84,9 +91,18 @@ class _Table:
     def __init__(self, script: Script, provider: Provider, gate: Gate, since: Millis) -> None:
         self._script, self._provider, self._gate, self._since = script, provider, gate, since
         self._due: dict[int, int] = {}
+        self._opening = 0  # what was really left when the day began
         self._charged_before = 0
         self._out = Outcome(formula=gate.name, kind=script.kind.name, days=script.days)
-        self._steps = (self._day, self._return, self._batch, self._call, self._unmetered, self._poll)
+        self._steps = (
+            self._day,
+            self._return,
+            self._batch,
+            self._call,
+            self._unmetered,
+            self._poll,
+            self._calibrate,
+        )
 
     def take(self, at: Millis, what: int, detail: int) -> None:
         self._steps[what](at, detail)
@@ -107,6 +123,7 @@ class _Table:
         else:
             self._due[day - 1] = self._provider.turn_day()
             self._gate.turn_day(at)
+        self._opening = self._provider.remaining(at - 1)  # what ends with the old day is booked on the new one
 
     def _return(self, at: Millis, day: int) -> None:
         self._provider.grant(self._due.pop(day), at)
@@ -118,6 +135,7 @@ class _Table:
         if at < self._since:
             self._provider.consume(at, tokens)
             self._charged_before = self._provider.charged
+            self._opening = self._provider.remaining(at)
             return
         room, left = self._gate.room(at), self._provider.remaining(at)
         if room is None or tokens > room:
@@ -137,6 +155,14 @@ class _Table:
         if isinstance(self._gate, IntervalGate):
             self._check(at, self._gate)
 
+    def _calibrate(self, at: Millis, error: int) -> None:
+        """An operator enters what the console said, and errs."""
+        console = self._script.kind.console
+        if console is not None and isinstance(self._gate, IntervalGate):
+            pool, day = max(0, self._opening + error), CALENDAR.day(at)
+            told = Calibration(id=f"cal-{at}", at=at, model="m", day=day, pool=pool, force=console.force)
+            self._gate.calibrate(told)
+
     def _check(self, at: Millis, gate: IntervalGate) -> None:
         """Is the true pool between the ends, and how far below it is the low one?"""
         bounds, metered = gate.bounds, gate.metered(at)
@@ -150,3 +176,14 @@ class _Table:
         if bounds.pool_low is not None:
             self._out.slack += pool - bounds.pool_low
             self._out.pools += pool - metered.day_base
+        self._audit(at, gate)
+
+    def _audit(self, at: Millis, gate: IntervalGate) -> None:
+        """Does the day's ledger hold what is true?"""
+        ledger = gate.ledger(at)
+        if ledger is None:
+            return
+        self._out.booked += 1
+        truth = ((ledger.opening, self._opening), (ledger.closing, self._provider.remaining(at)))
+        right = all(known.low <= true <= known.high for known, true in truth)
+        self._out.misbooked += not (right and ledger.meets)

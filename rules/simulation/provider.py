@@ -70,9 +70,10 @@ class Provider:
         due, self.collected = min(self.cap, self.collected), 0
         return due
 
-    def remaining(self, at: Millis) -> int:
-        """Free tokens that are really left."""
-        return sum(parcel.left for parcel in self.parcels if parcel.effective <= at < parcel.expires)
+    def remaining(self, at: Millis, told: Millis | None = None) -> int:
+        """Free tokens that are really left; with `told` only of packages that had come by then."""
+        came = at if told is None else min(at, told)
+        return sum(parcel.left for parcel in self.parcels if parcel.effective <= came and at < parcel.expires)
 
     def answer(self, at: Millis, residual: int) -> tuple[int, tuple[Package, ...] | None]:
         """The balance as the interface gives it, with a list where it has one."""

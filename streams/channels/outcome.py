@@ -20,6 +20,9 @@ class Progress(StrEnum):
     MUTED = "muted"  # on purpose: a route sends it to nobody, or it means nothing to the channel
 
 
+UNDELIVERED = frozenset({Progress.REFUSED, Progress.GAVE_UP, Progress.UNSENT})
+
+
 class Outcome(Struct, frozen=True):
     """`at`: when this became so; `detail`: why, without secrets."""
 
@@ -35,4 +38,4 @@ class Outcome(Struct, frozen=True):
     @property
     def undelivered(self) -> bool:
         """Somebody should have had it and has not, and nothing more is done about it."""
-        return self.progress in (Progress.REFUSED, Progress.GAVE_UP, Progress.UNSENT)
+        return self.progress in UNDELIVERED

@@ -104,6 +104,11 @@ KINDS: dict[str, Phrase] = {
         "These tokens are lost for good; nothing is charged as long as the rest of the pool lasts.",
         "Use what is near its end first: plan calls for the last days of a package.",
     ),
+    Kind.CLOCKS_APART: Phrase(
+        "clocks are apart: {who}",
+        "The lag bound covers it as long as lag and difference together stay under it; beyond that calls are charged.",
+        "Synchronise the clocks of gateways, poller and engine; where times are behind, look for held-up records.",
+    ),
     Kind.EXPIRING: Phrase(
         "a package of {who} will end with tokens left",
         "What is not used by then is lost for good and shrinks the free pool; nothing is charged because of it.",

@@ -10,7 +10,7 @@ from random import Random
 from typing import NamedTuple
 
 import click
-import msgspec
+from rich import box
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -18,7 +18,7 @@ from rich.table import Table
 from rules.formulas import FORMULAS
 from rules.policy import ModelTerms
 from rules.simulation.kinds import INSIDE, KINDS, Kind
-from rules.simulation.loop import KNOWING, Outcome, compare
+from rules.simulation.loop import KNOWING, TOLD, Outcome, compare
 
 LONGEST_RUN = 8  # days of one model: a week and its end
 
@@ -33,16 +33,14 @@ class Run(NamedTuple):
     terms: ModelTerms
 
 
-class Sum(msgspec.Struct):
+class Sum(NamedTuple):
     """Outcomes of one formula added up; `share` is of what an all-knowing gate uses on the same days."""
 
     formula: str
-    days: int = 0
-    charged: int = 0
-    share: float = 0.0
-    blocks: int = 0
-    false_blocks: int = 0
-    used: int = 0
+    days: int
+    charged: int
+    share: float
+    blocks: int
 
 
 @click.command("simulate")
@@ -67,12 +65,13 @@ def command(
     sums = [_add_up(name, outcomes) for name in names]
     if as_json:
         for found in sums:
-            click.echo(json.dumps(msgspec.to_builtins(found)))
+            click.echo(json.dumps(found._asdict()))
         return
     console = Console()
-    console.print(_formula_table(sums, days))
+    console.print(_formula_table(sums, outcomes, days))
     if "interval" in names:
         console.print(_kind_table(outcomes, chosen))
+        console.print(_legend(chosen))
 
 
 def _runs(days: int, seed: int, formulas: tuple[str, ...], kinds: tuple[Kind, ...], terms: ModelTerms) -> Iterator[Run]:
@@ -108,20 +107,16 @@ def _one(run: Run) -> list[Outcome]:
 
 def _add_up(formula: str, outcomes: list[Outcome]) -> Sum:
     mine = [outcome for outcome in outcomes if outcome.formula == formula]
-    knowing = sum(outcome.used for outcome in outcomes if outcome.formula == KNOWING)
-    used = sum(outcome.used for outcome in mine)
     return Sum(
         formula=formula,
         days=sum(outcome.days for outcome in mine),
         charged=sum(outcome.charged for outcome in mine),
-        share=round(used / knowing, 5) if knowing else 0.0,
+        share=round(_share(mine, outcomes, KNOWING), 5),
         blocks=sum(outcome.blocks for outcome in mine),
-        false_blocks=sum(outcome.false_blocks for outcome in mine),
-        used=used,
     )
 
 
-def _formula_table(sums: list[Sum], days: int) -> Table:
+def _formula_table(sums: list[Sum], outcomes: list[Outcome], days: int) -> Table:
     table = Table(
         title=f"{days:,} model-days, tokens", caption="share: free tokens used, of what an all-knowing gate uses"
     )
@@ -131,25 +126,51 @@ def _formula_table(sums: list[Sum], days: int) -> Table:
     for found in sums:
         style = "red" if found.charged else "green"
         charged = f"[{style}]{found.charged:,}[/{style}]"
-        table.add_row(found.formula, charged, f"{found.share:.2%}", f"{found.blocks:,}", f"{found.false_blocks:,}")
+        false = sum(outcome.false_blocks for outcome in outcomes if outcome.formula == found.formula)
+        table.add_row(found.formula, charged, f"{found.share:.2%}", f"{found.blocks:,}", f"{false:,}")
     return table
 
 
 def _kind_table(outcomes: list[Outcome], kinds: tuple[Kind, ...]) -> Table:
     table = Table(
         title="interval, by kind of day",
-        caption="slack: mean of true pool less low end; outside: readings with the true pool not between the ends",
+        caption="told: of what an all-knowing gate uses that hears of packages by readings; slack: mean of true pool"
+        " less low end, of what the model holds and of what the day has; outside: readings with the true pool not"
+        " between the ends",
+        box=box.SIMPLE,
+        padding=(0, 1, 0, 0),
     )
-    table.add_column("kind")
-    for name in ("charged", "share", "slack", "outside"):
+    table.add_column("kind", no_wrap=True)
+    for name in ("charged", "share", "told", "slack", "of day", "outside", "readings"):
         table.add_column(name, justify="right")
-    table.add_column("what happens")
     for kind in kinds:
-        found = [outcome for outcome in outcomes if outcome.kind == kind.name]
-        mine = [outcome for outcome in found if outcome.formula == "interval"]
-        readings, stock = sum(outcome.readings for outcome in mine), kind.pool * (1 + kind.extra * len(kind.ends))
-        slack = sum(outcome.slack for outcome in mine) / max(1, readings) / stock
-        total, outside = _add_up("interval", found), sum(outcome.outside for outcome in mine)
-        shares = (f"{total.charged:,}", f"{total.share:.2%}", f"{slack:.2%}", f"{outside:,} of {readings:,}")
-        table.add_row(kind.name, *shares, kind.says)
+        table.add_row(kind.name, *_kind_row(kind, [found for found in outcomes if found.kind == kind.name]))
     return table
+
+
+def _legend(kinds: tuple[Kind, ...]) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
+    for kind in kinds:
+        table.add_row(kind.name, kind.says)
+    return table
+
+
+def _kind_row(kind: Kind, outcomes: list[Outcome]) -> tuple[str, ...]:
+    mine = [outcome for outcome in outcomes if outcome.formula == "interval"]
+    readings, stock = sum(outcome.readings for outcome in mine), kind.pool * (1 + kind.extra * len(kind.ends))
+    slack, pools = sum(outcome.slack for outcome in mine), sum(outcome.pools for outcome in mine)
+    return (
+        f"{sum(outcome.charged for outcome in mine):,}",
+        f"{_share(mine, outcomes, KNOWING):.2%}",
+        f"{_share(mine, outcomes, TOLD):.2%}",
+        f"{slack / max(1, readings) / stock:.2%}",
+        f"{slack / max(1, pools):.2%}",
+        f"{sum(outcome.outside for outcome in mine):,}",
+        f"{readings:,}",
+    )
+
+
+def _share(mine: list[Outcome], outcomes: list[Outcome], measure: str) -> float:
+    """Free tokens used, of what the measuring gate uses on the same days."""
+    most = sum(outcome.used for outcome in outcomes if outcome.formula == measure)
+    return sum(outcome.used for outcome in mine) / most if most else 0.0

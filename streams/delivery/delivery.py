@@ -76,20 +76,16 @@ class Delivery:
         if self.failure is not None:
             return
         expected = isinstance(error, DeliveryError | BrokerUnavailable | TopicError | KafkaError | OSError)
-        self.failure = ": ".join(
-            filter(None, (where, repr(error) if isinstance(error, KafkaError) or not expected else str(error)))
-        )
+        told = str(error) if expected and not isinstance(error, KafkaError) else repr(error)
+        self.failure = f"{where}: {told}" if where else told
         logger.critical("stopping: %s", self.failure, exc_info=None if expected else error)
         self.observer.failed(self.failure)
         self.failed.set()
 
     def expect(self, assigned: Collection[TP], term: Term, restored_to: MutableMapping[TP, int]) -> None:
-        """The group has spoken.
+        """The group has spoken; `restored_to`, offsets of changelogs already read, is set to what is really in hand.
 
-        `restored_to` (offsets of changelogs already read) is set to what is in fact in our hands.
-
-        A partition that comes back in the very next generation was nobody else's in between: its state in memory goes
-        on.
+        A partition that comes back in the very next term was nobody else's in between: its state in memory goes on.
         """
         mine = {tp for tp in assigned if tp.topic in self.steps}
         if missing := {self._changelog(tp) for tp in mine} - set(assigned):
@@ -112,33 +108,42 @@ class Delivery:
 
     def restore(self, changelog: TP, records: Iterable[Record]) -> None:
         """Rows of a changelog, in its order."""
-        for table in self.tables.values():
-            if table.changelog_topic_name == changelog.topic:
+        for topic, table in self.tables.items():
+            if table.changelog_topic_name == changelog.topic and TP(topic, changelog.partition) in self._due:
                 table.restore(changelog.partition, records)
-        self.waiting_since = time.monotonic()
+                self.waiting_since = time.monotonic()
 
     async def take_up(self) -> bool:
         """Give the restored partitions to their steps and let records come. False if a rebalance came first."""
-        self._taking = asyncio.create_task(self._take_up())
-        await asyncio.wait([self._taking])
-        if self._taking.cancelled():
+        taking = self._taking = asyncio.create_task(self._take_up())
+        try:
+            await asyncio.wait([taking])
+        except asyncio.CancelledError:
+            taking.cancel()
+            raise
+        if taking.cancelled():
             return False
-        self._taking.result()
+        taking.result()
         return True
 
     async def put_down(self) -> None:
         """Make everything handled safe and handle no more, before partitions go elsewhere."""
         self.waiting_since = time.monotonic()
-        if self._taking is not None and not self._taking.done():
-            self._taking.cancel()
-            await asyncio.wait([self._taking])
+        await self._interrupt()
         await asyncio.gather(*(lease.settle() for lease in self.leases.values()))
 
     async def release(self) -> None:
         """Forget all partitions; what is not yet safe is left to be handled again."""
+        await self._interrupt()
         await asyncio.gather(*(lease.stop() for lease in self.leases.values()))
         for tp in list(self.leases):
             self._drop(tp)
+
+    async def _interrupt(self) -> None:
+        """Take nothing over any more."""
+        if self._taking is not None and not self._taking.done():
+            self._taking.cancel()
+            await asyncio.wait([self._taking])
 
     def _drop(self, tp: TP) -> None:
         lease = self.leases.pop(tp)

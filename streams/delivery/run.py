@@ -97,7 +97,7 @@ async def _stop(app: DeliveryApp) -> None:
     """Flush, commit and leave; after a failure only leave."""
     delivery = app.delivery
     try:
-        if delivery.failure is None and delivery.leases:
+        if delivery.failure is None and delivery.source is not None:
             app.consumer.stop_flow()
             await delivery.put_down()
             await app.consumer.commit()

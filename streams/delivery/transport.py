@@ -32,7 +32,11 @@ FRESH_MS = 2000  # what the broker said about the end of a log is believed for s
 
 
 class Fetched(dict[TP, list[Record]]):
-    """Records with what held in the fetching thread when they were taken: of no use once either number has changed."""
+    """Records with what held in the fetching thread when they were taken.
+
+    `seeks` numbers the last seek before: what was taken before the latest one is taken again after it, and what was
+    taken after it never is. Faust may ask for records before a rebalance and get them after it.
+    """
 
     generation = -1
     seeks = -1
@@ -65,13 +69,17 @@ class BatchThread(driver.AIOKafkaConsumerThread):
         fetched.positions = {tp: state._position for tp, state in self._states().items()}
         return fetched
 
-    async def start_at(self, positions: Mapping[TP, int], seeks: int) -> None:
+    async def _seek_wait(self, consumer: aiokafka.AIOKafkaConsumer, partitions: Mapping[TP, int]) -> None:
+        self.seeks = cast(BatchConsumer, self.consumer).seeks
+        await super()._seek_wait(consumer, partitions)
+
+    async def start_at(self, positions: Mapping[TP, int]) -> None:
         """Fetch these partitions from these positions on, and no others until the next assignment."""
         consumer = self._ensure_consumer()
         consumer.pause(*(tp for tp in consumer.assignment() if tp not in positions))
         for tp, position in positions.items():
             consumer.seek(TopicPartition(*tp), position)
-        self.seeks = seeks
+        self.seeks = cast(BatchConsumer, self.consumer).seeks
 
     @property
     def member(self) -> str:
@@ -98,7 +106,9 @@ class BatchConsumer(driver.Consumer):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._seeks = 0
+        self.seeks = 0  # asked for; the thread has its own number, of those done
+        self._between = True  # two assignments: whatever Faust has still under way belongs to the former
+        self._restoring = False
         self.delivery: Delivery = cast(Any, self.app).delivery
         self.delivery.source = self
 
@@ -109,8 +119,13 @@ class BatchConsumer(driver.Consumer):
         return self._thread.end_of(TP(topic, partition))
 
     async def start_at(self, positions: Mapping[TP, int]) -> None:
-        self._seeks += 1  # first: what was fetched before the thread has sought is stale from now on
-        await self._thread.call_thread(self._thread.start_at, positions, self._seeks)
+        self.seeks += 1
+        await self._thread.call_thread(self._thread.start_at, positions)
+
+    async def seek_wait(self, partitions: Mapping[TP, int]) -> None:
+        """Faust seeks in the changelogs to be restored."""
+        self.seeks += 1
+        await super().seek_wait(partitions)
 
     @property
     def _recovery(self) -> Recovery:
@@ -120,6 +135,7 @@ class BatchConsumer(driver.Consumer):
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
         """Flush and commit before Faust forgets what may be committed."""
+        self._between, self._restoring = True, False
         self.stop_flow()
         try:
             await self.delivery.put_down()
@@ -135,15 +151,26 @@ class BatchConsumer(driver.Consumer):
         except Exception as error:  # noqa: BLE001 - aiokafka would log it and go on
             self.delivery.fail(error)
             return
-        self._recovery.signal_recovery_end.clear()  # set by us, and of the recovery before
         await super().on_partitions_assigned(assigned, generation_id)
+        self._between = False
+
+    def resume_partitions(self, tps: Iterable[TP]) -> None:
+        """Faust opens the changelogs when it knows where they begin and end, and has sought: now rows count."""
+        tps = set(tps)
+        if tps & self._recovery.active_tps:
+            self._restoring = True
+            self._recovery.signal_recovery_end.clear()  # still set from the recovery before
+        super().resume_partitions(tps)
 
     async def perform_seek(self) -> None:
         """Faust calls this with all tables restored, to seek to what was committed. Our positions are in the tables."""
+        recovery = self._recovery
         try:
-            if self._recovery.need_recovery():
-                raise DeliveryError(f"tables are said to be restored, but are not: {self._recovery.active_remaining()}")
-            done = await self.delivery.take_up()
+            stale = self._between or recovery.signal_recovery_start.is_set()
+            if not stale and recovery.need_recovery():
+                raise DeliveryError(f"tables are said to be restored, but are not: {recovery.active_remaining()}")
+            self._restoring = False
+            done = not stale and await self.delivery.take_up()
         except IllegalStateError:  # the assignment has changed: Faust knows that this means another rebalance
             raise
         except Exception as error:  # noqa: BLE001 - see `fail`
@@ -179,19 +206,19 @@ class BatchConsumer(driver.Consumer):
         return not self.flow_active or fetched.generation != self.app.consumer_generation_id
 
     async def _deliver(self, fetched: Fetched) -> None:
+        if fetched.seeks != self.seeks:
+            return
         for tp, records in fetched.items():
-            if self._is_stale(fetched):
-                return
             lease = self.delivery.leases.get(tp)
-            if lease is not None and lease.started and fetched.seeks == self._seeks:
+            if tp.topic in self.app.tables.changelog_topics:
+                self.delivery.restore(tp, records)  # in any case: nobody will seek back for them
+            elif lease is not None and lease.started:
                 await self._handle(lease, records, fetched)
-            elif tp.topic in self.app.tables.changelog_topics:
-                self.delivery.restore(tp, records)
-        if not self._is_stale(fetched):
+        if fetched.seeks == self.seeks:
             self._note_positions(fetched)
 
     async def _handle(self, lease: Lease, records: list[Record], fetched: Fetched) -> None:
-        if records[0].offset != lease.position:
+        if not self._is_stale(fetched) and records[0].offset != lease.position:
             await self._explain_gap(lease, records[0].offset)
         for start in range(0, len(records), CHUNK):
             await lease.room()
@@ -217,12 +244,12 @@ class BatchConsumer(driver.Consumer):
 
     def _note_positions(self, fetched: Fetched) -> None:
         """Positions say more than the last record's offset: behind it there may be offsets without a record."""
-        if fetched.seeks == self._seeks:
+        if not self._is_stale(fetched):
             for tp, lease in self.delivery.leases.items():
                 if lease.started and (position := fetched.positions.get(tp)) is not None:
                     lease.advance(position)
         recovery = self._recovery
-        if recovery.in_recovery:
+        if self._restoring:
             for tp in recovery.active_tps:
                 if (position := fetched.positions.get(tp)) is not None:
                     before = recovery.active_offsets[tp]

@@ -16,7 +16,7 @@ TEXT = f"""\
 timezone: Asia/Shanghai
 models:
   default: {{daily_cap: 2_000_000, small_buffer: 10_000, max_lag: 30m}}
-alerts: {{thresholds: [0.8, 1.0], send: [{FEISHU_CHANNEL}, {WEBHOOK_CHANNEL}], language: LANGUAGE}}
+alerts: {{thresholds: [0.8, 1.0], send: [{FEISHU_CHANNEL}, {WEBHOOK_CHANNEL}], language: LANGUAGE, group: 0s}}
 channels:
   {FEISHU_CHANNEL}: {{kind: feishu, url: "file:{FEISHU_CHANNEL}.url", secret: "file:{FEISHU_CHANNEL}.secret"}}
   {WEBHOOK_CHANNEL}: {{kind: webhook, url: "file:{WEBHOOK_CHANNEL}.url", secret: "file:{WEBHOOK_CHANNEL}.secret"}}

@@ -33,7 +33,9 @@ def policy_file(directory: Path, receiver: Receiver, **terms: int) -> Path:
         channels[kind] = {"kind": kind, "url": f"file:{kind}.url", "secret": f"file:{kind}.secret"}
     path = directory / "policy.yaml"
     models = {"default": {"small_buffer": 0} | terms}
-    path.write_text(json.dumps({"alerts": {"send": [FEISHU, WEBHOOK]}, "channels": channels, "models": models}))
+    path.write_text(
+        json.dumps({"alerts": {"send": [FEISHU, WEBHOOK], "group": "0s"}, "channels": channels, "models": models})
+    )
     return path
 
 

@@ -10,8 +10,9 @@ import pytest
 from blastdoor_gateway.contract import Decision
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prometheus_client import generate_latest
 
-from rules.alerts import Alert
+from rules.alerts import Alert, Kind
 from rules.facts import Fact, Heard, Partial, Sums, Watermark
 from rules.moment import HOUR, MINUTE
 from rules.policy import Policy
@@ -19,7 +20,7 @@ from rules.records import Reading
 from streams.judge import JudgeStep
 from streams.metrics import Metrics
 from streams.policy_file import default_rulebook, load_policy
-from streams.topics import Topics
+from streams.topics import Topics, facts_partition
 from tests.streams.partition import Partition
 
 START = 1_786_593_600_000 - HOUR
@@ -46,21 +47,23 @@ class Desk:
 class Bed:
     """A judge's partition on a wall clock that the test moves, or on event time."""
 
-    def __init__(self, *, event_clock: bool) -> None:
+    def __init__(self, *, event_clock: bool, partitions: int = USAGE_PARTITIONS) -> None:
         self.desk = Desk()
+        self.partitions = partitions
         self.now = START
         self.event_clock = event_clock
+        self.metrics = Metrics()
         self.partition = Partition(self.make)
 
     def make(self) -> JudgeStep:
         desk: Any = self.desk
         step = JudgeStep(
             TOPICS,
-            USAGE_PARTITIONS,
+            self.partitions,
             POLICY,
             RULEBOOK,
             desk,
-            Metrics(),
+            self.metrics,
             event_clock=self.event_clock,
             clock=lambda: self.now,
         )
@@ -180,6 +183,51 @@ def test_a_revoked_partition_is_no_longer_renewed() -> None:
     bed.finish()
     bed.step.revoked(0)
     assert bed.desk.forgotten == ["model:m"]
+
+
+def test_a_revoked_partition_shows_no_gauges() -> None:
+    """Two workers never show two answers about one model: what is no longer ours leaves the metrics."""
+    bed = Bed(event_clock=False)
+    bed.add(*story(3))
+    bed.finish()
+    assert b'model="m"' in generate_latest(bed.metrics.registry)
+    bed.step.revoked(0)
+    gauges = [line for line in generate_latest(bed.metrics.registry).splitlines() if b'model="m"' in line]
+    assert gauges == []
+
+
+def test_the_history_tells_the_days_account_and_redis_does_not() -> None:
+    """Every entry on the topics carries ledger and outlook; the key that gateways read does not grow."""
+    bed = Bed(event_clock=True)
+    bed.add(*story(5))
+    decision = bed.finish()
+    told = [output for output in bed.partition.sent if output.topic == TOPICS.decisions]
+    entries = [Decision.from_json(output.value or b"") for output in told]
+    assert all(entry.returned == 0 for entry in entries)
+    assert entries[-1].ledger["used"] == decision.used
+    assert entries[-1].ledger["meets"]
+    assert "ledger" not in decision.to_hash()
+
+
+def apart_for_minutes(partitions: int) -> list[Alert]:
+    """What a judge of partition 0 tells of watermarks that say so for five minutes, with a restart after each."""
+    bed = Bed(event_clock=False, partitions=partitions)
+    for number in range(5):
+        at = START + number * MINUTE
+        bed.add(*(Watermark("usage", partition, 0, number, at, START, 2 * MINUTE) for partition in (0, 1)))
+        bed.partition.handle(2)
+        bed.partition.flush(bed.now)
+        bed.partition.start()
+        bed.now += MINUTE
+    return [alert for alert in bed.alerts() if alert.kind is Kind.CLOCKS_APART]
+
+
+def test_clocks_that_are_apart_are_told_once_and_by_one_judge() -> None:
+    """Every partition of usage says so again and again, and all judges hear it: people hear it once, of `global`."""
+    one, other = (facts_partition("global", partitions) for partitions in (1, 2))
+    assert (one, other) == (0, 1)
+    assert [alert.scope for alert in apart_for_minutes(1)] == ["global"]
+    assert apart_for_minutes(2) == []
 
 
 MARK = {

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, generate_latest
 
 from rules.counter import Counter
 from rules.dead_letter import DeadLetter
@@ -26,17 +27,16 @@ NOON = 1_786_593_600_000
 TOPICS = Topics("t")
 
 
-def partition(*, event_clock: bool = False) -> Partition:
+def partition(*, event_clock: bool = False, registry: CollectorRegistry | None = None) -> Partition:
     def make() -> Meter:
-        return Meter(
-            TOPICS, FactsTopic(TOPICS.facts, 2), Policy(), Metrics(), event_clock=event_clock, clock=lambda: NOON
-        )
+        facts = FactsTopic(TOPICS.facts, 2)
+        return Meter(TOPICS, facts, Policy(), Metrics(registry), event_clock=event_clock, clock=lambda: NOON)
 
     return Partition(make)
 
 
-def usage(event_id: str, tokens: int) -> bytes:
-    event = {"type": "usage", "id": event_id, "ts": NOON / 1000, "model": "m", "total_tokens": tokens}
+def usage(event_id: str, tokens: int, at: int = NOON) -> bytes:
+    event = {"type": "usage", "id": event_id, "ts": at / 1000, "model": "m", "total_tokens": tokens}
     return json.dumps(event).encode()
 
 
@@ -122,6 +122,51 @@ def test_a_reading_on_the_usage_topic_is_kept_as_misplaced() -> None:
     assert DeadLetter.decode(letter.value or b"").reason is Reason.WRONG_TOPIC
 
 
+def told_apart(at: int, received: int, *, event_clock: bool = False, batch: int = 1) -> list[int]:
+    """What the watermarks say of an event of `at`, the last of a batch that was received at `received`."""
+
+    def make() -> Meter:
+        facts = FactsTopic(TOPICS.facts, 1)
+        return Meter(TOPICS, facts, Policy(), Metrics(), event_clock=event_clock, clock=lambda: received)
+
+    found = Partition(make)
+    began = NOON - 10 * MINUTE
+    found.append(clock(began) if event_clock else usage("first", 1, began), began)
+    found.handle(1)
+    found.flush(began)
+    found.sent.clear()
+    for number in range(batch):
+        found.append(usage(f"id-{number}", 1, at), received)
+    if event_clock:
+        found.append(clock(received), received)
+    found.handle(batch + 1)
+    found.flush(received)
+    found.flush(received + 1)
+    return [fact.apart for fact in facts(found) if isinstance(fact, Watermark)]
+
+
+@pytest.mark.parametrize("off", [2 * MINUTE, -2 * MINUTE])
+def test_usage_stamped_at_another_time_than_it_came_is_noticed(off: int) -> None:
+    """Once with the watermark that follows, however large the batch."""
+    assert told_apart(NOON + off, NOON, batch=50) == [off, 0]
+
+
+@pytest.mark.parametrize("off", [0, 30_000, -30_000])
+def test_clocks_within_a_minute_are_not_apart(off: int) -> None:
+    """Less moves no bound."""
+    assert set(told_apart(NOON + off, NOON)) == {0}
+
+
+def test_usage_from_before_metering_began_was_sent_in_late() -> None:
+    """A log of the morning shipped at noon is no slow clock."""
+    assert set(told_apart(NOON - 60 * MINUTE, NOON)) == {0}
+
+
+def test_a_recording_is_not_compared_with_the_wall_clock() -> None:
+    """Its records carry no receipt."""
+    assert set(told_apart(NOON + 2 * MINUTE, NOON, event_clock=True)) == {0}
+
+
 @pytest.mark.parametrize("stamp", [-1, 0, NOON - 400 * DAY, NOON + 400 * DAY, 2**62])
 def test_no_timestamp_of_a_producer_stops_the_meter(stamp: int) -> None:
     """A record's timestamp may be missing, years old or years ahead: it counts, and so does every event after it."""
@@ -143,3 +188,31 @@ def test_metering_begins_no_earlier_than_its_first_call_ended() -> None:
     found.handle(1)
     found.flush(NOON)
     assert {fact.since for fact in facts(found) if isinstance(fact, Watermark)} == {NOON}
+
+
+def test_metrics_tell_what_became_of_events() -> None:
+    """Counted, a duplicate, or refused: each event once."""
+    registry = CollectorRegistry()
+    found = partition(registry=registry)
+    for event_id in ("a", "b", "a"):
+        found.append(usage(event_id, 1), NOON)
+    found.append(usage("late", 1).replace(b"1786593600.0", b"1186593600.0"), NOON)
+    found.handle(2)
+    found.handle(2)
+    assert [
+        registry.get_sample_value("blastdoor_events_total", {"outcome": outcome})
+        for outcome in ("counted", "duplicate", "rejected")
+    ] == [2, 1, 1]
+
+
+def test_invented_models_do_not_swell_the_metrics() -> None:
+    """Of refusals the first models are shown by name, and all further ones together."""
+    registry = CollectorRegistry()
+    found = partition(registry=registry)
+    numbers = {"usage": 1, "reserve": 1, "limit": 1}
+    for number in range(2_000):
+        refusal = {"type": "refusal", "id": f"r{number}", "ts": NOON / 1000, "model": f"m{number}"} | numbers
+        found.append(json.dumps(refusal).encode(), NOON)
+    found.handle(2_000)
+    assert generate_latest(registry).count(b"blastdoor_gateway_refusals_total{") == 501
+    assert registry.get_sample_value("blastdoor_gateway_refusals_total", {"model": "(other)"}) == 1_500

@@ -5,6 +5,7 @@ Usage: counting.py KAFKA GROUP TOPIC PARTITIONS [how to misbehave]. Prints a lin
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections import Counter
@@ -39,6 +40,9 @@ class Counting:
         self.counts[partition] = Counter(restored.rows)
         self.changed[partition] = set()
         self.incarnations[partition] = restored.incarnation
+        if MISBEHAVE == "slow":
+            say("taking", partition)
+            await asyncio.sleep(4)
         say("assigned", partition, restored.position, restored.incarnation, restored.lost)
         if MISBEHAVE == "read back":
             seen = [record.offset async for batch in restored.log.before(restored.position, 50) for record in batch]
@@ -69,7 +73,7 @@ class Counting:
         return Flush(outputs, {value: counts[value] for value in changed})
 
     def revoked(self, partition: int) -> None:
-        del self.counts[partition]
+        self.counts.pop(partition, None)
         say("revoked", partition)
 
 
@@ -94,7 +98,7 @@ app = build_app(
     GROUP,
     kafka=KAFKA,
     partitions=PARTITIONS,
-    session_timeout=0.9,
+    session_timeout=1.5,
     fetch_max_wait_ms=10,
     commit_interval=0.2,
     observer=Telling(),

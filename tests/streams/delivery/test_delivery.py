@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -131,6 +133,26 @@ def test_no_partition_at_all_is_nothing_to_wait_for(delivery: Delivery) -> None:
     assert delivery.waiting_since is not None
     delivery.expect(set(), Term("me", 2), {})
     assert delivery.waiting_since is None
+
+
+def test_only_what_is_to_be_taken_over_is_restored(delivery: Delivery) -> None:
+    """Rows of a partition that is kept would be held for nothing."""
+    hold(delivery, 0, generation=4)
+    delivery.expect(both(0, 1), Term("me", 5), {})
+    for partition in (0, 1):
+        delivery.restore(TP("g-step-changelog", partition), [SimpleNamespace(key=b"k", value=b"v")])
+    assert delivery.tables["source"].rows == {1: {b"k": b"v"}}
+
+
+async def test_a_takeover_that_is_cancelled_ends(delivery: Delivery) -> None:
+    """It must not go on beside the next one."""
+    delivery._take_up = asyncio.Event().wait
+    taking = asyncio.create_task(delivery.take_up())
+    await asyncio.sleep(0)
+    taking.cancel()
+    await asyncio.wait([taking])
+    await asyncio.wait([delivery._taking], timeout=1)
+    assert delivery._taking.cancelled()
 
 
 async def test_malformed_rows_name_their_place(delivery: Delivery) -> None:

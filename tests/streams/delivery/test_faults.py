@@ -134,6 +134,22 @@ async def test_rows_of_somebody_else_are_refused(scene) -> None:
 
 
 @pytest.mark.kafka
+async def test_a_rebalance_interrupts_a_takeover(new_scene, quick_kafka) -> None:
+    """A step still taking a partition over when another worker comes hears that it is gone, and is asked again."""
+    scene = await new_scene(quick_kafka)
+    async with scene.load():
+        slow = scene.worker("slow")
+        await slow.wait_for("taking", 4)
+        other = scene.worker()
+        await slow.wait_for("taking", 6)
+        assert not slow.lines("assigned")
+        assert len(slow.lines("revoked")) == 4
+        await slow.wait_for("handled", 5)
+        await other.wait_for("handled", 5)
+    await scene.assert_exact()
+
+
+@pytest.mark.kafka
 async def test_compaction_leaves_the_state(new_scene, quick_kafka) -> None:
     """What compaction leaves of a changelog, tombstones gone too, is still the last state and the position with it."""
     scene = await new_scene(quick_kafka)

@@ -45,11 +45,11 @@ OVERRIDDEN: list[tuple[type, type, list[str]]] = [
         driver.Consumer,
         [
             *("_new_consumer_thread", "_drain_messages", "perform_seek", "verify_event_path"),
-            *("on_partitions_revoked", "on_partitions_assigned"),
+            *("on_partitions_revoked", "on_partitions_assigned", "resume_partitions", "seek_wait"),
             *("_filter_tps_with_pending_acks", "_filter_committable_offsets"),
         ],
     ),
-    (BatchThread, THREAD, ["_create_worker_consumer", "_highwaters", "_fetch_records"]),
+    (BatchThread, THREAD, ["_create_worker_consumer", "_highwaters", "_fetch_records", "_seek_wait"]),
     (DeliveryApp, faust.App, ["_new_transport", "_create_directories"]),
     (PromptTables, TableManager, ["on_start"]),
     (RawTable, faust.Table, ["apply_changelog_batch"]),
@@ -74,6 +74,8 @@ CALLS: list[tuple[Callable[..., Any], list[str]]] = [
     (Recovery._restart_recovery.fun, ["_build_highwaters", "_build_offsets", "_seek_offsets", "need_recovery"]),
     (Recovery._restart_recovery.fun, ["signal_recovery_end", "on_recovery_completed", "_set_recovery_started"]),
     (Recovery._build_highwaters, ["highwaters"]),
+    (Recovery._seek_offsets, ["seek_wait"]),
+    (THREAD.seek_wait, ["_seek_wait", "call_thread"]),
     (Recovery.active_remaining, ["active_highwaters", "active_offsets"]),
     (driver.Consumer._wait_next_records, ["_getmany", "flow_active", "can_resume_flow"]),
     (driver.Consumer.force_commit, ["_filter_tps_with_pending_acks", "_commit_tps"]),
@@ -98,7 +100,7 @@ async def test_what_is_read_and_set_in_faust() -> None:
     """Attributes of Faust's objects."""
     app = build_app("names", kafka="127.0.0.1:1", partitions=2)
     recovery = app.tables.recovery
-    for name in ("active_offsets", "active_tps", "in_recovery", "signal_recovery_end", "need_recovery"):
+    for name in ("active_offsets", "active_tps", "signal_recovery_start", "signal_recovery_end", "need_recovery"):
         assert hasattr(recovery, name), name
     assert recovery.active_offsets is recovery.active_offsets
     recovery.active_offsets["tp"] = None

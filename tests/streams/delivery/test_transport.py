@@ -41,12 +41,12 @@ class Lease:
 def consumer(lease: Lease | None, *, begin: int = 0) -> BatchConsumer:
     """A consumer in generation 3 whose thread has sought twice."""
     made = object.__new__(BatchConsumer)
-    recovery = SimpleNamespace(in_recovery=False)
+    recovery = SimpleNamespace()
     made.app = SimpleNamespace(
         consumer_generation_id=3, tables=SimpleNamespace(recovery=recovery, changelog_topics={"changelog"})
     )
     made.flow_active = True
-    made._seeks = 2
+    made.seeks, made._restoring = 2, False
     made.delivery = Delivery("127.0.0.1:1", Observer())
     made.delivery.leases = {} if lease is None else {SOURCE: lease}
 
@@ -160,6 +160,17 @@ async def test_rows_go_to_their_table() -> None:
     assert restored == [(CHANGELOG, 3)]
 
 
+async def test_rows_are_never_passed_over() -> None:
+    """What was fetched since Faust sought is restored even while the flow is stopped: nobody seeks back for it."""
+    restored: list[int] = []
+    restoring = consumer(None)
+    restoring.delivery.restore = lambda _, records: restored.append(len(records))
+    restoring.flow_active = False
+    await restoring._deliver(fetched(0, 1, tp=CHANGELOG, generation=2))
+    await restoring._deliver(fetched(0, 1, 2, tp=CHANGELOG, seeks=1))
+    assert restored == [2]
+
+
 @pytest.mark.parametrize(("position", "done"), [(40, False), (41, True), (50, True)])
 async def test_recovery_ends_where_the_log_does(position: int, done: bool) -> None:
     """By the position in the log, not by the last record: the last ones may have been compacted away."""
@@ -168,12 +179,12 @@ async def test_recovery_ends_where_the_log_does(position: int, done: bool) -> No
     ended: list[bool] = []
     offsets = {CHANGELOG: None}
     restoring.app.tables.recovery = SimpleNamespace(
-        in_recovery=True,
         active_tps={CHANGELOG},
         active_offsets=offsets,
         need_recovery=lambda: offsets[CHANGELOG] < 40,
         signal_recovery_end=SimpleNamespace(set=lambda: ended.append(True)),
     )
+    restoring._restoring = True
     await restoring._deliver(fetched(3, tp=CHANGELOG, position=position))
     assert offsets == {CHANGELOG: position - 1}
     assert bool(ended) is done

@@ -60,8 +60,8 @@ def arrivals(alert: Alert) -> list[Arrival]:
     """An alert by both channels."""
     words = message(alert, "zh", ZONE)
     return [
-        Arrival(FEISHU, alert.at, alert.id, {"card": card(words, "2.0")}),
-        Arrival(WEBHOOK, alert.at, alert.id, payload(alert, words, 1000)),
+        Arrival(FEISHU, alert.at, (alert.id,), {"card": card(words, "2.0")}),
+        Arrival(WEBHOOK, alert.at, (alert.id,), payload(alert, words, 1000)),
     ]
 
 

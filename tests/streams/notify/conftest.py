@@ -16,12 +16,14 @@ import pytest
 
 from rules.alerts import Alert, Kind, Severity
 from rules.policy import Alerting
+from streams.alert_records import Resend
 from streams.channels.build import build_senders
+from streams.channels.outcome import Progress
 from streams.channels.receiver import FEISHU, WEBHOOK, Receiver
 from streams.channels.sender import Sender
 from streams.channels.timing import Timing
 from streams.channels.wire import Wire
-from streams.delivery.step import Moment
+from streams.delivery.step import Moment, Output
 from streams.notify import Notify
 
 AT = 1_786_591_320_000
@@ -44,6 +46,7 @@ class Assignment(NamedTuple):
     incarnation: int
     position: int
     touch: Callable[[], None]
+    fail: Callable[[BaseException], None]
 
 
 class Loop:
@@ -53,18 +56,23 @@ class Loop:
         self.notify = notify
         self.table = {} if table is None else table
         self.offset = 0
+        self.outputs: list[Output] = []
+        self.failures: list[BaseException] = []
         self.failing = False  # the changelog takes nothing: as if killed before the acknowledgement
         self._touched = asyncio.Event()
 
     async def assign(self) -> Loop:
         rows = {key: json.loads(row) for key, row in self.table.items()}
-        await self.notify.assigned(0, Assignment(rows, 1, self.offset, self._touched.set))
+        await self.notify.assigned(0, Assignment(rows, 1, self.offset, self._touched.set, self.failures.append))
         return self
 
-    def offer(self, *alerts: Alert | bytes | None) -> None:
+    def offer(self, *alerts: Alert | Resend | bytes | None) -> None:
         """Alerts arrive from Kafka."""
-        values = [msgspec.json.encode(alert) if isinstance(alert, Alert) else alert for alert in alerts]
-        records = [Kafka(self.offset + n, b"key", value, AT) for n, value in enumerate(values)]
+        values = [msgspec.json.encode(alert) if isinstance(alert, Alert | Resend) else alert for alert in alerts]
+        keys = [alert.key if isinstance(alert, Resend) else b"key" for alert in alerts]
+        records = [
+            Kafka(self.offset + n, key, value, AT) for n, (key, value) in enumerate(zip(keys, values, strict=True))
+        ]
         self.offset += len(records)
         self.notify.handle(0, records)
         self._touched.set()
@@ -73,6 +81,7 @@ class Loop:
         """One flush, acknowledged; the rows in it."""
         flush = self.notify.flush(0, Moment(self.offset, at_end=True, now=AT))
         rows = dict(flush.rows) if flush is not None else {}
+        self.outputs += [] if flush is None else flush.outputs
         for key, row in rows.items():
             if self.failing:
                 continue
@@ -105,9 +114,13 @@ class Counts:
 
     def __init__(self) -> None:
         self.seen: Counter[tuple[str, str]] = Counter()
+        self.tally: dict[tuple[str, Progress], int] = {}
 
     def counted(self, channel: str, outcome: str) -> None:
         self.seen[channel, outcome] += 1
+
+    def kept(self, tally: Mapping[tuple[str, Progress], int]) -> None:
+        self.tally = {key: number for key, number in tally.items() if number}
 
 
 @pytest.fixture

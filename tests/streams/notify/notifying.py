@@ -27,6 +27,9 @@ class Nobody:
     def counted(self, channel: str, outcome: str) -> None:
         pass
 
+    def kept(self, tally: object) -> None:
+        pass
+
 
 configure_logging()
 channel = Channel(name="hook", kind="webhook", url=URL, secret=SECRET)

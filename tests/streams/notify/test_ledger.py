@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -42,7 +43,7 @@ def test_an_alert_may_be_sent_only_after_its_row_is_kept(entry) -> None:
     ledger.add(entry("a"))
     assert ledger.confirm() == []
     assert list(kept(ledger)) == ["alert|a"]
-    assert [e.alert.id for e in ledger.confirm()] == ["a"]
+    assert [due.entry.alert.id for due in ledger.confirm()] == ["a"]
     assert ledger.confirm() == []
 
 
@@ -114,6 +115,46 @@ def test_no_more_than_so_many_finished_alerts_are_kept(restarted: bool, entry) -
     table |= kept(ledger)
     assert table["alert|n0"] is None
     assert {key for key, row in table.items() if row} == {"alert|n1", "alert|n2", "alert|n3"}
+
+
+def test_what_did_not_arrive_is_not_pushed_out_by_what_did(entry) -> None:
+    """Thousands of delivered alerts later the refused one is still there to be sent again."""
+    ledger = Ledger(Keep(number=3))
+    ledger.add(entry("refused"))
+    ledger.record("refused", "f", done(progress=Progress.REFUSED))
+    for number in range(10):
+        ledger.add(entry(f"n{number}", number))
+        ledger.record(f"n{number}", "f", done(NOW + number))
+    kept(ledger)
+    assert "refused" in ledger
+    assert [f"n{number}" in ledger for number in range(10)] == [False] * 7 + [True] * 3
+
+
+def test_sent_again_it_waits_as_if_it_were_new(entry) -> None:
+    """Where it did not arrive, or where an operator says; one under way is left alone."""
+    ledger = Ledger(Keep())
+    ledger.add(entry("a", g=done(), h=done(progress=Progress.GAVE_UP)))
+    assert ledger.reopen("a", (), (2, 5), NOW + DAY) == ["h"]
+    assert ledger.reopen("a", ("f", "g", "new"), (2, 6), NOW + DAY) == ["g", "new"]
+    kept(ledger)
+    assert [due.channels for due in ledger.confirm()] == [["f"], ["h"], ["g", "new"]]
+    (waiting,) = ledger.waiting()
+    assert (waiting.heard, waiting.place) == (NOW + DAY, (2, 6))
+    assert set(waiting.waiting()) == {"f", "g", "h", "new"}
+
+
+def test_the_tally_is_that_of_the_entries(entry) -> None:
+    """Whatever happens, the numbers shown are those one would count; after a restart as well."""
+    ledger = Ledger(Keep(number=2))
+    for number in range(6):
+        ledger.add(entry(f"n{number}", number, g=done()))
+        ledger.record(f"n{number}", "f", done(progress=Progress.REFUSED if number % 2 else Progress.DELIVERED))
+    ledger.reopen("n1", (), (1, 9), NOW)
+    rows = kept(ledger)
+    counted = Counter((name, each.progress) for e in ledger.entries for name, each in e.outcomes.items())
+    assert +ledger.tally == counted
+    again, _ = Ledger.restored({key: row for key, row in rows.items() if row}, Keep())
+    assert again.tally == counted
 
 
 def test_crowded_counts_what_is_under_way(entry) -> None:

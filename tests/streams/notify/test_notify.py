@@ -9,7 +9,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from rules.policy import Alerting
+from rules.policy import Alerting, Route
+from streams.alert_records import Resend
 from streams.channels.outcome import Progress
 from streams.channels.receiver import (
     ANSWER_LOST,
@@ -273,6 +274,59 @@ async def test_numbers_beyond_reason_are_no_alert(start, counts, make_alert) -> 
     loop = await start()
     loop.offer(make_alert("a1", used=10**30))
     assert counts.seen == {(NOWHERE, "unreadable"): 1}
+
+
+async def test_an_operator_has_an_alert_sent_again(start, receiver, counts, make_alert) -> None:
+    """Refused for good, then the receiver is repaired: asked to, it goes out again under the same id, and is done."""
+    receiver.plan(WEBHOOK, Misbehaviour(status=400))
+    loop = await start(history="outcomes")
+    loop.offer(make_alert("a1"))
+    await loop.until(lambda: loop.table and loop.settled())
+    assert counts.tally == {(FEISHU, Progress.DELIVERED): 1, (WEBHOOK, Progress.REFUSED): 1}
+    loop.offer(Resend(id="a1", at=0, by="ops"))
+    await loop.until(lambda: loop.outcomes()["a1"][WEBHOOK] == "delivered")
+    assert [(arrival.channel, arrival.id) for arrival in receiver.arrivals] == [(FEISHU, "a1"), (WEBHOOK, "a1")]
+    told = [(out.key, json.loads(out.value)["outcome"]) for out in loop.outputs if out.topic == "outcomes"]
+    assert told == [(b"a1|feishu", "delivered"), (b"a1|webhook", "refused"), (b"a1|webhook", "delivered")]
+
+
+async def test_sent_again_it_outlives_a_restart(start, receiver, make_alert) -> None:
+    """The wish is kept before anything goes out: killed in between, the next worker sends it."""
+    receiver.plan(WEBHOOK, Misbehaviour(status=400))
+    loop = await start(send=(WEBHOOK,))
+    loop.offer(make_alert("a1"))
+    await loop.until(lambda: loop.table and loop.settled())
+    loop.offer(Resend(id="a1", at=0, by="ops"))
+    loop.flush()
+    await loop.notify.close()
+    again = await start(loop.table, send=(WEBHOOK,))
+    await again.until(again.settled)
+    assert [arrival.id for arrival in receiver.arrivals] == ["a1"]
+
+
+async def test_sent_again_where_it_arrived_only_if_named(start, receiver, make_alert) -> None:
+    """Without a channel nothing that arrived is repeated; with one it is, under its id; an unknown alert is logged."""
+    loop = await start(send=(WEBHOOK,))
+    loop.offer(make_alert("a1"))
+    await loop.until(lambda: loop.table and loop.settled())
+    loop.offer(Resend(id="a1", at=0, by="ops"), Resend(id="unknown", at=0, by="ops"))
+    assert loop.flush() == {}
+    loop.offer(Resend(id="a1", at=0, by="ops", channels=(WEBHOOK, "pager")))
+    await loop.until(lambda: len(receiver.arrivals) == 2 and loop.settled())
+    assert loop.outcomes() == {"a1": {WEBHOOK: "delivered", "pager": "unsent"}}
+    assert [arrival.id for arrival in receiver.arrivals] == ["a1", "a1"]
+
+
+async def test_a_route_to_nobody_keeps_the_alert_in_silence(
+    start, receiver, make_alert, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Muted on purpose: kept, counted, and no error."""
+    muted = Alerting(send=(WEBHOOK,), group=0, routes=(Route(scope=("model:trial-*",), send=()),))
+    loop = await start(alerting=muted)
+    loop.offer(make_alert("t", "model:trial-1"), make_alert("a"))
+    await loop.until(lambda: loop.table and loop.settled())
+    assert loop.outcomes() == {"t": {NOWHERE: "muted"}, "a": {WEBHOOK: "delivered"}}
+    assert [record.levelname for record in caplog.records if record.levelno > logging.INFO] == []
 
 
 async def test_too_many_waiting_alerts_are_recorded_not_hoarded(start, receiver, make_alert) -> None:
