@@ -133,7 +133,7 @@ def test_package_lists(rows: list[Row]) -> None:
         assert len({package.id for package in packages}) == len(packages)
 
 
-NAMES = "ResponseMetadata Error Code Message Data Instances Instance TotalCount Success".split()
+NAMES = ["ResponseMetadata", "Error", "Code", "Message", "Data", "Instances", "Instance", "TotalCount", "Success"]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
