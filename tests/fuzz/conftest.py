@@ -32,8 +32,8 @@ RECORDS = [
 ]
 SAMPLES = [json.dumps(record, ensure_ascii=False).encode() for record in RECORDS] + [line.encode() for line in LINES]
 TOKENS = [b"{", b"}", b"[", b"]", b'"', b":", b",", b"\\", b"\\u", b"\\ud800", b"null", b"-", b"1e999", b"0" * 400,
-          b"NaN", b"\x00", b"\xff", b"\xed\xa0\x80", b"\n",
-          b"[" * 3000, b'{"a":' * 3000, b"9" * 30, "￥（）【】".encode()]  # fmt: skip
+          b"NaN", b"\x00", b"\xff", b"\xed\xa0\x80", b"\n", b"[" * 3000, b'{"a":' * 3000, b"9" * 30,
+          "￥（）【】".encode()]  # fmt: skip
 
 
 @st.composite
