@@ -17,6 +17,7 @@ COMMANDS = {
     "doctor": ("doctor", "Look at everything a worker stands on, and say what to do."),
     "explain": ("explain", "Tell why a decision is as it is."),
     "poll": ("poll", "Ask providers for balances."),
+    "reconcile": ("reconcile", "Compare a bill with what was metered."),
     "replay": ("replay", "Judge recordings again, without Kafka or Redis."),
     "ship": ("ship", "Send a log file or JSON lines to Kafka."),
     "simulate": ("simulate", "Let formulas guard a simulated provider."),
