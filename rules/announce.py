@@ -37,16 +37,24 @@ class Announced(Struct, frozen=True):
 
 
 def announce(
-    ruling: Ruling, notices: Iterable[Notice], said: Announced, alerting: Alerting, lasting: Collection[str] = ()
+    ruling: Ruling,
+    notices: Iterable[Notice],
+    said: Announced,
+    alerting: Alerting,
+    lasting: Collection[str] = (),
+    concerns: Iterable[Condition] = (),
 ) -> tuple[list[Alert], Announced]:
-    """The alerts to raise now, and what has been said then. `lasting`: kinds of notices given earlier that hold."""
+    """The alerts to raise now, and what has been said then.
+
+    `lasting`: kinds of notices given earlier that still hold; `concerns`: what else holds now.
+    """
     standing = _standing(ruling)
     back, raised = newly_left(standing, said.raised)
     crossed, raised = newly_reached(standing, alerting.thresholds, raised, alerting.cooldown)
     given = [notice for notice in notices if notice.kind not in SILENT]
     events = (_noticed(ruling, notice) for notice in given if notice.kind not in LASTING)
     fresh = {alert.id: alert for alert in events if alert.id not in said.ids}
-    conditions = list(_conditions(ruling, given, said.episodes, alerting, lasting))
+    conditions = [*_conditions(ruling, given, said.episodes, alerting, lasting), *concerns]
     told, episodes = _follow(ruling, conditions, said.episodes, alerting)
     ids = (*said.ids, *fresh)[-KEPT:] if fresh else said.ids
     return _joined([*back, *crossed, *told, *fresh.values()]), Announced(raised, ids, episodes)
@@ -58,6 +66,12 @@ def foreign_write(ruling: Ruling, key: str) -> Alert:
         f"{key} was written by somebody else and has been overwritten: is a gateway's own balance sync still running?"
     )
     return _alert(ruling, Kind.FOREIGN_WRITE, Severity.WARNING, f"{Kind.FOREIGN_WRITE}:{key}", reason, {"key": key})
+
+
+def outbid(ruling: Ruling) -> Alert:
+    """Somebody else publishes decisions under our name, and newer ones. Ours are above them again; once a day."""
+    reason = "Redis held a newer decision than ours: does a second engine run with the same Redis and prefix?"
+    return _alert(ruling, Kind.FOREIGN_WRITE, Severity.WARNING, f"{Kind.FOREIGN_WRITE}:decision", reason, {})
 
 
 def clocks_apart(notice: Notice, window: Day) -> Alert:

@@ -28,6 +28,7 @@ class Condition(Struct, frozen=True, kw_only=True):
     details: dict[str, str] = {}
     daily: bool = False  # about the numbers of a day: in a new one it begins anew
     lapses: bool = False  # with its day; that it holds no more on the next is no good news
+    unsaid: bool = False  # that it holds no more is no news at all
 
 
 class Episode(Struct, frozen=True, kw_only=True):
@@ -121,7 +122,7 @@ def _what(condition: Condition, number: int) -> str:
 
 
 def _lapsed(episode: Episode, window: Day) -> bool:
-    return episode.condition.lapses and episode.window != window
+    return episode.condition.unsaid or (episode.condition.lapses and episode.window != window)
 
 
 def _is_past(episode: Episode, window: Day, now: Millis, cadence: Cadence) -> bool:

@@ -35,6 +35,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
     counter: str
     guarded: dict[Day, int]
     failed: tuple[str, ...] = ()  # rules that could not be evaluated: `name: cause`
+    observed: bool = False  # the policy only observes: no gateway is to hold calls against the numbers
     bounds: Bounds
 
     @property

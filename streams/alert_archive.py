@@ -10,6 +10,7 @@ from aiokafka.errors import KafkaError
 
 from streams.alert_records import Resend
 from streams.delivery.peek import rows
+from streams.kafka import connection
 from streams.notify_ledger import PREFIX, Entry
 from streams.settings import Settings
 from streams.topics import ALERTS_PARTITION, BrokerUnavailable, Topics
@@ -44,7 +45,7 @@ def find(entries: Iterable[Entry], name: str) -> Entry:
 
 async def ask(settings: Settings, wishes: Sequence[Resend]) -> None:
     """Put wishes onto the alerts topic, where the worker finds them. Raises BrokerUnavailable."""
-    producer = AIOKafkaProducer(bootstrap_servers=settings.kafka)
+    producer = AIOKafkaProducer(**connection(settings.kafka))
     try:
         await producer.start()
         for wish in wishes:

@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from rules.alerts import Alert
 from rules.moment import Millis
+from streams.delivery.step import Output
+from streams.topics import ALERTS_PARTITION
 
 LARGEST = 256 * 1024  # bytes of a record; an alert is about one thousandth of that, a digest of many models a tenth
 RESEND = b"resend|"  # how the key of such a record begins; an alert's is its id
@@ -27,6 +29,11 @@ class Resend(Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> bytes:
         return RESEND + self.id.encode()
+
+
+def to_output(topic: str, alert: Alert) -> Output:
+    """The record of an alert."""
+    return Output(topic, ALERTS_PARTITION, alert.id.encode(), msgspec.json.encode(alert))
 
 
 def read(key: bytes | None, value: bytes | None) -> Alert | Resend | None:

@@ -11,6 +11,7 @@ from rules.alerts import Alert
 from rules.announce import clocks_apart
 from rules.calendar import Calendar
 from rules.clocks import ClockWatch
+from rules.engine_watch import EngineRow, EngineWatch
 from rules.facts import Fact, Scope, Watermark
 from rules.judge import Judge, Outcome
 from rules.lockstep import LockStep
@@ -19,6 +20,7 @@ from rules.ruling import Ruling
 
 WAITING_ROW = "waiting"
 EPOCH_ROW = "epoch"
+ENGINE_ROW = "engine"
 CLOCKS_ROW = "clocks"
 REPORTS_KEPT = 1_000
 TICK: Millis = SECOND  # how often every scope is ruled on without news
@@ -36,16 +38,25 @@ class Ruled(NamedTuple):
 class Bench:
     """A judge with its clock. `lockstep` None: wall time, facts take effect as they come.
 
-    With a `calendar` it speaks for the scope `global`, too: about the clocks of whoever sends usage.
+    With a `calendar` it speaks for the scope `global`, too: about the clocks of whoever sends usage; with `engine`
+    about how far the engine is.
     """
 
-    def __init__(self, judge: Judge, lockstep: LockStep | None, now: Millis, calendar: Calendar | None = None) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        lockstep: LockStep | None,
+        now: Millis,
+        calendar: Calendar | None = None,
+        engine: EngineWatch | None = None,
+    ) -> None:
         self.judge = judge
         self._calendar = calendar
         self._clocks = ClockWatch()
         self._apart: list[Millis] = []
         self.epoch = now
         self._lockstep = lockstep
+        self._engine = engine
         self._numbered = 0
         self._ruled_all_at: Millis | None = None
         self._waiting: list[Any] = []
@@ -58,6 +69,9 @@ class Bench:
         own = dict(rows)
         self.raise_epoch(own.pop(EPOCH_ROW, 0))
         self._waiting = own.pop(WAITING_ROW, [])
+        said = own.pop(ENGINE_ROW, None)
+        if self._engine is not None and said is not None:
+            self._engine.row = msgspec.convert(said, EngineRow)
         self._clocks = msgspec.convert(own.pop(CLOCKS_ROW, {}), ClockWatch)
         self.judge.restore(own)
         if self._lockstep is not None:
@@ -86,8 +100,11 @@ class Bench:
     def rule(self, now: Millis) -> Iterator[Ruled]:
         """Rule on what was touched; now and then on everything."""
         if self._lockstep is None:
+            every = self._time_for_all(now)
             self._watch_clocks(now)
-            yield from self._number(self.judge.rule(now, every=self._time_for_all(now)))
+            yield from self._number(self.judge.rule(now, every=every))
+            if every and self._engine is not None:
+                self._watch(self._engine, now)
             return
         for tick in self._lockstep.steps(self.judge):
             yield from self._number(self.judge.rule(tick, every=True))
@@ -124,6 +141,12 @@ class Bench:
             if waiting != self._waiting:
                 rows[WAITING_ROW] = self._waiting = waiting
         return rows
+
+    def _watch(self, engine: EngineWatch, now: Millis) -> None:
+        alerts = engine.look(self.judge.marks, now)
+        if alerts:
+            self._reports += alerts
+            self._changes[ENGINE_ROW] = msgspec.to_builtins(engine.row)
 
     def _watch_clocks(self, now: Millis) -> None:
         apart, self._apart = self._apart, []

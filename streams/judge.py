@@ -6,11 +6,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from rules.alerts import Alert
+from rules.engine_watch import EngineWatch
 from rules.fact_check import read_fact
 from rules.facts import GLOBAL
+from rules.grounds import Grounds
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import LATEST, Millis
@@ -18,6 +18,7 @@ from rules.policy import Policy
 from rules.records import Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
+from streams.alert_records import to_output
 from streams.bench import Bench, Ruled
 from streams.dead_letters import DeadLetters
 from streams.decision import to_decision
@@ -26,7 +27,7 @@ from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
 from streams.ruling_metrics import hide, show, show_account
-from streams.topics import ALERTS_PARTITION, Topics, facts_partition
+from streams.topics import Topics, facts_partition
 from streams.wall_clock import wall_clock
 
 log = logging.getLogger(__name__)
@@ -71,7 +72,8 @@ class JudgeStep:
         judge = Judge(self._policy, self._rulebook, self._partitions)
         lockstep = LockStep({"usage": self._partitions, "balances": self._partitions, "controls": self._partitions})
         calendar = self._policy.calendar() if partition == facts_partition(GLOBAL, self._partitions) else None
-        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), calendar)
+        engine = EngineWatch(self._policy.alerts, calendar, self._clock()) if calendar is not None else None
+        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), calendar, engine)
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch
@@ -91,7 +93,7 @@ class JudgeStep:
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
         bench = self._benches[partition]
-        outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(ruled)]
+        outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled)]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         outputs += self._refused.pop(partition, ())
         rows = bench.take_rows()
@@ -126,9 +128,9 @@ class JudgeStep:
         log.error("%s/%d/%d was not written by us: %s", self.topic, partition, record.offset, rejected.detail)
         self._refused.setdefault(partition, []).append(self._dead_letters.keep(partition, record, rejected))
 
-    def _tell(self, ruled: Ruled) -> list[Output]:
+    def _tell(self, judge: Judge, ruled: Ruled) -> list[Output]:
         """Redis hears every ruling; the topics those that are more than a step of `used`, and every alert."""
-        raw = self._publish(ruled)
+        raw = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None)
         scope = ruled.outcome.ruling.scope.encode()
         outputs = []
         if ruled.outcome.history:
@@ -140,11 +142,11 @@ class JudgeStep:
 
     def _alert(self, alert: Alert) -> Output:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
-        return Output(self._topics.alerts, ALERTS_PARTITION, alert.id.encode(), msgspec.json.encode(alert))
+        return to_output(self._topics.alerts, alert)
 
-    def _publish(self, ruled: Ruled) -> bytes:
+    def _publish(self, ruled: Ruled, grounds: Grounds | None = None) -> bytes:
         ruling = ruled.outcome.ruling
-        decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account)
+        decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account, grounds)
         self._publisher.offer(decision, legacy_input(ruling, self._policy))
         show(self._metrics, ruling, history=ruled.outcome.history)
         if ruled.outcome.account is not None:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -20,7 +20,7 @@ from rules.alerts import Alert, Kind
 from rules.moment import Millis
 from rules.policy import Alerting
 from rules.routing import receivers
-from streams.alert_records import Resend, read
+from streams.alert_records import Resend, read, to_output
 from streams.channels.gathering import Parcel
 from streams.channels.lane import Lane
 from streams.channels.messages import message
@@ -30,6 +30,7 @@ from streams.channels.timing import Timing
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.notify_ledger import Entry, Keep, Ledger
 from streams.topics import ALERTS_PARTITION
+from streams.watchman import ROW, Watchman
 
 log = logging.getLogger(__name__)
 
@@ -88,8 +89,10 @@ class Notify:
         observer: Observer,
         keep: Keep | None = None,
         history: str = "",
+        watchman: Watchman | None = None,
     ) -> None:
-        """`history`: topic of what became of alerts; empty for none."""
+        """`history`: topic of what became of alerts; empty for none. `watchman`: looks around for whoever owns the
+        alerts' partition."""
         self.topic = topic
         self._alerting = alerting
         self._zone = zone
@@ -97,6 +100,7 @@ class Notify:
         self._observer = observer
         self._keep = keep or Keep()
         self._history = history
+        self._watchman = watchman
         self._senders = dict(senders)
         self._lanes = {name: self._lane(name, sender) for name, sender in senders.items()}
         self._partitions: dict[int, Held] = {}
@@ -112,6 +116,8 @@ class Notify:
         self._partitions[partition] = Held(ledger, restored.incarnation, restored.touch)
         for entry in ledger.waiting():
             self._dispatch(partition, entry, entry.waiting())
+        if self._watchman is not None and partition == ALERTS_PARTITION:
+            self._watchman.begin(restored.rows.get(ROW), restored.touch, restored.fail)
         self._show()
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
@@ -134,17 +140,27 @@ class Notify:
         held = self._partitions[partition]
         for due in held.ledger.confirm():
             self._dispatch(partition, due.entry, due.channels)
-        rows = held.ledger.take(self._timing.now())
+        found, watched = self._watched(partition)
+        rows = held.ledger.take(self._timing.now()) | watched
         if not rows:
             return None
         held.touch()  # the flush after this one lets its alerts go: let it be soon
         self._show()
-        outputs = [self._entered(told) for told in held.told] if self._history else []
+        outputs = [*found, *([self._entered(told) for told in held.told] if self._history else [])]
         held.told.clear()
         return Flush(outputs, rows)
 
+    def _watched(self, partition: int) -> tuple[list[Output], dict[str, Any]]:
+        """What the watchman raises goes the way of every alert."""
+        if self._watchman is None or partition != ALERTS_PARTITION:
+            return [], {}
+        alerts, row = self._watchman.take()
+        return [to_output(self.topic, alert) for alert in alerts], row
+
     def revoked(self, partition: int) -> None:
         """Somebody else's from now on."""
+        if self._watchman is not None and partition == ALERTS_PARTITION:
+            self._watchman.end()
         if self._partitions.pop(partition, None) is not None:
             for lane in self._lanes.values():
                 lane.drop(partition)
@@ -153,6 +169,8 @@ class Notify:
     async def close(self) -> None:
         """End what is under way; the next owner of the partitions goes on from the rows."""
         self._partitions.clear()
+        if self._watchman is not None:
+            await self._watchman.close()
         for lane in self._lanes.values():
             await lane.close()
 

@@ -13,7 +13,7 @@ from importlib.metadata import version
 
 from blastdoor_gateway.contract import Keys
 
-from rules.announce import foreign_write
+from rules.announce import foreign_write, outbid
 from rules.intake.reader import Intake
 from rules.policy import Policy
 from rules.rulebook import Rulebook
@@ -27,6 +27,7 @@ from streams.channels.wire import Wire
 from streams.delivery.app import DeliveryApp, build_app, deliver
 from streams.delivery.run import run
 from streams.judge import JudgeStep
+from streams.lookout import Lookout
 from streams.metrics import Metrics
 from streams.notify import Notify
 from streams.observers import DeliveryMetrics, NotifyMetrics, PublishMetrics
@@ -37,6 +38,7 @@ from streams.settings import Settings
 from streams.ship.parcels import Addresser
 from streams.topics import Topics, detect_timing, ensure_topics
 from streams.wall_clock import wall_clock
+from streams.watchman import Watchman
 
 log = logging.getLogger(__name__)
 
@@ -45,15 +47,18 @@ log = logging.getLogger(__name__)
 class Desk:
     """Where what the publisher hears reaches the judge, who is made after it."""
 
+    metrics: Metrics
     judge: JudgeStep | None = field(default=None)
 
     def refused(self, scope: str, held: tuple[int, int]) -> None:
         """Redis holds a newer version than ours."""
         if self.judge is not None:
             self.judge.outbid(scope, held)
+            self.judge.report(scope, outbid)
 
     def foreign_write(self, model: str, key: str) -> None:
         """Somebody else writes a key of ours."""
+        self.metrics.foreign_writes.inc()
         if self.judge is not None:
             self.judge.report(f"model:{model}", lambda ruling: foreign_write(ruling, key))
 
@@ -64,7 +69,8 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         log.warning("the policy's section `%s` is checked but not enforced by this version", section)
     partitions = asyncio.run(ensure_topics(settings.kafka, settings.prefix))
     timing = asyncio.run(detect_timing(settings.kafka))
-    metrics, desk = Metrics(), Desk()
+    metrics = Metrics()
+    desk = Desk(metrics)
     publisher = _publisher(settings, policy, metrics, desk)
     wire = Wire()
     parts = Parts(
@@ -74,7 +80,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         rulebook=rulebook,
         metrics=metrics,
         publisher=publisher,
-        notify=_notify(settings, policy, metrics, wire),
+        notify=_notify(settings, policy, metrics, wire, partitions),
         event_clock=settings.event_clock,
     )
     app = build_app(
@@ -109,16 +115,29 @@ def _publisher(settings: Settings, policy: Policy, metrics: Metrics, desk: Desk)
     )
 
 
-def _notify(settings: Settings, policy: Policy, metrics: Metrics, wire: Wire) -> Notify:
-    timing = Timing()
+def _notify(settings: Settings, policy: Policy, metrics: Metrics, wire: Wire, partitions: int) -> Notify:
+    timing, calendar = Timing(), policy.calendar()
+    watchman = Watchman(_lookout(settings, partitions), policy.alerts, calendar, timing)
     return Notify(
         Topics(settings.prefix).alerts,
         build_senders(policy.channels, wire, timing),
         policy.alerts,
-        zone=policy.calendar().zone,
+        zone=calendar.zone,
         timing=timing,
         observer=NotifyMetrics(metrics, policy.channels),
         history=Topics(settings.prefix).alert_outcomes,
+        watchman=None if settings.event_clock else watchman,  # a recording stands on nothing of its own
+    )
+
+
+def _lookout(settings: Settings, partitions: int) -> Lookout:
+    return Lookout(
+        kafka=settings.kafka,
+        dead_letters=Topics(settings.prefix).dead_letters,
+        partitions=partitions,
+        redis=open_redis(settings.redis),
+        keys=Keys(settings.prefix, settings.legacy_prefix),
+        clock=wall_clock,
     )
 
 

@@ -10,6 +10,7 @@ from aiokafka.errors import KafkaError
 
 from streams.delivery.log import PartitionLog, ends
 from streams.delivery.rows import recover
+from streams.kafka import connection
 from streams.topics import CONNECT_SECONDS, BrokerUnavailable
 
 
@@ -34,7 +35,7 @@ async def rows(kafka: str, group: str, step: str) -> AsyncIterator[tuple[str, ms
 
 
 async def _partitions(kafka: str, topic: str) -> list[int]:
-    consumer = AIOKafkaConsumer(bootstrap_servers=kafka, request_timeout_ms=int(CONNECT_SECONDS * 1000))
+    consumer = AIOKafkaConsumer(**connection(kafka), request_timeout_ms=int(CONNECT_SECONDS * 1000))
     try:
         await consumer.start()
         return sorted(consumer.partitions_for_topic(topic) or ()) if topic in await consumer.topics() else []

@@ -46,6 +46,7 @@ class Assignment(NamedTuple):
     incarnation: int
     position: int
     touch: Callable[[], None]
+    fail: Callable[[BaseException], None]
 
 
 class Loop:
@@ -56,12 +57,13 @@ class Loop:
         self.table = {} if table is None else table
         self.offset = 0
         self.outputs: list[Output] = []
+        self.failures: list[BaseException] = []
         self.failing = False  # the changelog takes nothing: as if killed before the acknowledgement
         self._touched = asyncio.Event()
 
     async def assign(self) -> Loop:
         rows = {key: json.loads(row) for key, row in self.table.items()}
-        await self.notify.assigned(0, Assignment(rows, 1, self.offset, self._touched.set))
+        await self.notify.assigned(0, Assignment(rows, 1, self.offset, self._touched.set, self.failures.append))
         return self
 
     def offer(self, *alerts: Alert | Resend | bytes | None) -> None:

@@ -1,0 +1,54 @@
+"""The engine's own state as every judge sees it: how far usage is known, and since when it should be known further."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from rules.alerts import Alert, Kind, Severity
+from rules.calendar import Calendar
+from rules.episodes import Condition, Episode
+from rules.marks import Marks
+from rules.moment import MINUTE, SECOND, Millis
+from rules.own_alerts import tell
+from rules.policy import Alerting
+
+SCOPE = "engine"
+
+
+class EngineRow(Struct, kw_only=True):
+    """What was said of it. Stored, so a restart repeats nothing."""
+
+    episodes: dict[str, Episode] = {}
+
+
+class EngineWatch:
+    """Kept by the one judge that owns the scope `engine`. `started`: its judge has had time to catch up since then."""
+
+    def __init__(self, alerting: Alerting, calendar: Calendar, started: Millis, row: EngineRow | None = None) -> None:
+        self.row = row or EngineRow()
+        self._alerting = alerting
+        self._calendar = calendar
+        self._started = started
+
+    def look(self, marks: Marks, now: Millis) -> list[Alert]:
+        """What is to be said now."""
+        found = behind(marks.complete_until(), self._started, now, self._alerting.watch.behind)
+        alerts, self.row.episodes = tell(
+            SCOPE, [] if found is None else [found], self.row.episodes, self._calendar.day(now), now, self._alerting
+        )
+        return alerts
+
+
+def behind(complete_until: Millis | None, started: Millis, now: Millis, most: Millis) -> Condition | None:
+    """Usage is known only up to long ago, though there was time to read it. None known: a partition never vouched."""
+    late = now - max(complete_until or 0, started)
+    if late <= most:
+        return None
+    known = "not known at all" if complete_until is None else f"known up to {(now - complete_until) // MINUTE} min ago"
+    return Condition(
+        what=Kind.ENGINE_BEHIND.value,
+        kind=Kind.ENGINE_BEHIND,
+        severity=Severity.CRITICAL,
+        reason=f"usage of all partitions is {known}: a step is behind, or a partition has no worker",
+        details={} if complete_until is None else {"seconds": str((now - complete_until) // SECOND)},
+    )
