@@ -92,6 +92,8 @@ def command(
         )
         code = _run(job, tally)
     click.echo(f"shipped to {settings.kafka}, topics {settings.prefix}.*\n{tally.summary()}")
+    if tally.sent["dead letters"]:
+        click.echo(f"the reason of each dead letter stands with it on the topic {settings.prefix}.dead-letters")
     ctx.exit(0 if follow else code)
 
 
