@@ -21,12 +21,11 @@ litellm: ## LiteLLM's proxy in .cache/litellm, for tests marked litellm and benc
 demo: install ## both recordings through Kafka and Redis, as they happened
 	$(BIN)/blastdoor demo
 soak: install ## the fault stories in their long form
-	BLASTDOOR_SOAK=1 $(BIN)/python -m pytest tests/faults --timeout 0
+	BLASTDOOR_SOAK=1 $(BIN)/python -m pytest tests/faults tests/fuzz --timeout 0
 bench: install ## throughput and latency as ratios to a bare loop
 	$(BIN)/python -m bench
-lock: install ## requirements.lock from pyproject.toml (LOCK=--upgrade: newer versions too)
-	$(BIN)/pip install -q $(UV) && $(BIN)/uv pip compile -q pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-package blastdoor-gateway $(LOCK) --custom-compile-command "make lock" -o requirements.lock
-	$(BIN)/uv pip compile -q tests/litellm/requirements.in --python-version 3.11 --generate-hashes --no-emit-index-url $(LOCK) --custom-compile-command "make lock" -o tests/litellm/requirements.lock
+lock: install ## every lock file from what asks for it (LOCK=--upgrade: newer versions too)
+	$(BIN)/pip install -q $(UV) && sh .ci/lock $(LOCK)
 clean: ## remove .venv and all that was built or cached here
 	rm -rf .venv .cache build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis ./*.egg-info gateway/build gateway/*.egg-info
 

@@ -205,6 +205,8 @@ async def measure(url: str, rate: int, seconds: float) -> list[Contestant]:
     for contestant in contestants:
         await run(contestant, rate // 10, 1.0)
         contestant.took.clear()
+    gc.collect()
+    gc.freeze()  # LiteLLM's half a million objects are nobody's garbage
     for _ in range(TURNS):
         for contestant in contestants:
             gc.collect()

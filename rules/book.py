@@ -3,6 +3,7 @@ is in here."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -16,18 +17,21 @@ from rules.concerns import concerns, refused_since
 from rules.counter import Counter
 from rules.curve import Folded
 from rules.facts import Heard, Minutes, Partial, Scope
+from rules.grounds import Grounds, Terms
+from rules.hindsight import Seen
 from rules.limit import Limit, effective_limit
 from rules.marks import Marks
 from rules.minutes import MinuteSheets
 from rules.model_facts import model_facts
 from rules.moment import DAY, HOUR, Millis
 from rules.policy import Mode, ModelTerms, Policy
-from rules.pool import infer, observe
+from rules.pool import infer, names, newest_change, observe
 from rules.pool_state import Bounds, Metered, Notice, PoolState
 from rules.records import Calibration, Reading
 from rules.rulebook import Rulebook, Verdict
 from rules.ruling import Ruling, is_history
 from rules.scope_facts import FactValue
+from rules.testimony import Court, believed_from, ended, lag_bound, moves, remembered, witnesses
 
 
 class BookRow(Struct, kw_only=True):
@@ -43,6 +47,7 @@ class BookRow(Struct, kw_only=True):
     closed_before: Day = ""
     last: Ruling | None = None  # the newest in the history
     evening: Evening | None = None  # how the day before ended
+    origins: dict[str, str] = {}  # reading id -> where it stood
 
 
 class Sight(NamedTuple):
@@ -80,9 +85,11 @@ class ModelBook:
         """Take a reading or a calibration. Repeats change nothing."""
         record = heard.record
         if isinstance(record, Reading):
-            observe(self.row.pool, record, heard.received)
+            if observe(self.row.pool, record, heard.received):
+                self._note_origin(record.id, heard.origin)
         elif isinstance(record, Calibration):
             self.row.calibrations.append(record)
+            self._note_origin(record.id, heard.origin)
 
     def look(self, now: Millis, marks: Marks) -> Sight:
         """Work out what is known of the pool at `now`."""
@@ -98,6 +105,59 @@ class ModelBook:
         """What holds then. `formula` in place of the policy's own is for comparison."""
         limit = effective_limit(self._terms, sight.bounds, sight.metered, formula)
         return self._ruling(sight, limit, rulebook.decide("model", self._facts(sight, limit)))
+
+    def grounds(self, sight: Sight, ruling: Ruling, rulebook: Rulebook, marks: Marks) -> Grounds:
+        """What a ruling stands on; `sight` is the one it was made from."""
+        metered, bounds = sight.metered, sight.bounds
+        court = Court(self.row.pool, self._terms, metered, bounds, sight.now, self.row.origins)
+        said = witnesses(court)
+        rule = rulebook.rule("model", ruling.rule)
+        return Grounds(
+            terms=Terms(
+                daily_cap=self._terms.daily_cap,
+                small_buffer=self._terms.small_buffer,
+                unknown=self._terms.unknown.value,
+            ),
+            lag=lag_bound(court),
+            when=rule.when if rule else "",
+            readings=said,
+            others=max(0, len(court.known()) - len(said)),
+            believed_from=believed_from(court),
+            remembered=remembered(court),
+            moves=moves(court),
+            expired=ended(court),
+            share=bounds.share,
+            losses=len(self.row.pool.losses),
+            why=bounds.why,
+            stale=bounds.stale,
+            since=metered.since,
+            complete_until=metered.complete_until,
+            balance=bounds.balance,
+            usage=bounds.usage,
+            reading_at=bounds.reading_at,
+            yesterday=metered.yesterday,
+            positions=dict(marks.positions()),
+        )
+
+    def seen(self, sight: Sight, formulas: Iterable[str]) -> Seen:
+        """What is known, and every formula's limit, for who compares them afterwards."""
+        metered, bounds, terms = sight.metered, sight.bounds, self._terms
+        since, cause = newest_change(self.row.pool, sight.now)
+        return Seen(
+            scope=self.scope,
+            at=sight.now,
+            day=metered.day,
+            base=metered.day_base,
+            total=metered.total,
+            low=bounds.pool_low,
+            high=bounds.pool_high,
+            limits={name: effective_limit(terms, bounds, metered, name).tokens for name in formulas},
+            cap=terms.daily_cap,
+            buffer=terms.small_buffer,
+            since=since,
+            cause=cause,
+            reading_at=bounds.reading_at,
+        )
 
     def announce(self, ruling: Ruling, sight: Sight) -> list[Alert]:
         """What people should hear of a ruling and of what was noticed on the way to it, once."""
@@ -135,6 +195,12 @@ class ModelBook:
         self.row.folded = self.sheets.curve.folded
         self.row.carried, self.row.closed_before = self.counter.carried, self.counter.closed_before
         return self.row
+
+    def _note_origin(self, name: str, origin: str) -> None:
+        """Remember where a reading stood as long as the pool refers to it."""
+        kept = names(self.row.pool) | {calibration.id for calibration in self.row.calibrations}
+        self.row.origins = {known: at for known, at in self.row.origins.items() if known in kept}
+        self.row.origins.setdefault(name, origin)
 
     def _oldest(self, now: Millis) -> Day:
         """The first day that stays open. A closed day takes no usage for ever, so our own clock alone closes none: one
@@ -198,6 +264,7 @@ class ModelBook:
             day=day,
             until=self._calendar.end(day),
             action="allow" if observing else verdict.action,
+            observed=observing,
             rule=verdict.rule,
             reason=f"observed only, would be {verdict.action}: {verdict.reason}" if observing else verdict.reason,
             severity=verdict.severity,

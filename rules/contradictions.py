@@ -21,6 +21,7 @@ class Verdict(StrEnum):
     FITS = "fits"
     EMPTY = "empty"  # nothing is left and C contains charged tokens
     LAGS = "lags"  # settled longer ago than D allows
+    LONG = "long"  # than the policy's D allows, and a learned one does: it fits
     UNSEEN = "unseen"  # more is there than any lag explains
     LOSS = "loss"  # less is there than was metered away
 
@@ -35,6 +36,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 FITS = Finding(verdict=Verdict.FITS)
+LONG = Finding(verdict=Verdict.LONG)
 
 
 def examine(state: PoolState, terms: ModelTerms, metered: Metered, reading: Evidence, arrived: bool) -> Finding:
@@ -52,7 +54,8 @@ def examine(state: PoolState, terms: ModelTerms, metered: Metered, reading: Evid
         return _harmless(reading, terms, metered, high=high.value, tolerance=tolerance, lag=lag) or unseen
     floor = floor_end(state, lag, metered, reading.at)
     if floor is None or ceiling >= floor - tolerance:
-        return FITS
+        usual = low_of(reading, curve, terms.max_lag, reading.at)
+        return LONG if not arrived and usual > high.value + tolerance and reading.balance > tolerance else FITS
     return Finding(verdict=Verdict.LOSS, least=floor - ceiling, most=max(floor - ceiling, high.value - low))
 
 

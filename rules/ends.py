@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from rules.curve import Curve
 from rules.evidence import high_of, low_counts, low_of, raised_fold, raised_high, raised_low, window, witness
 from rules.lag_bound import lag_in_force
 from rules.losses import unmetered_share
 from rules.moment import HOUR, Millis
 from rules.policy import ModelTerms
-from rules.pool_state import Evidence, Fold, Metered, PoolState
+from rules.pool_state import Change, Evidence, Fold, Metered, PoolState
 
 EVIDENCE_KEPT = 64
 CHANGES_KEPT: Millis = 48 * HOUR
@@ -54,10 +56,11 @@ def low_end(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) 
 
 
 def forget(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -> None:
-    """Drop evidence that can no longer matter; high ends too old to be revised by late usage become one number."""
+    """Drop evidence that can no longer matter; what is too old to be revised by late usage becomes one number."""
     curve, lag = metered.curve, lag_in_force(state, terms, now)
     recent = max(known.seen for known in state.evidence) - window(state.evidence, lag)
     settled_before = now - terms.lag_ceiling - HOUR
+    state.changes = [_settled(change, curve) if change.at < settled_before else change for change in state.changes]
     kept: list[Evidence] = []
     best: int | None = None if state.top is None else raised_fold(state.top, state.changes, curve, now)
     for index, known in enumerate(state.evidence):
@@ -73,6 +76,12 @@ def forget(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -
             kept.append(known)
     state.evidence = kept
     _forget_changes(state, metered, now)
+
+
+def _settled(change: Change, curve: Curve) -> Change:
+    if change.used is not None:
+        return change
+    return replace(change, used=curve.begun_by(change.at) - curve.seed - curve.late)
 
 
 def _fold_high(state: PoolState, known: Evidence, metered: Metered, lag: Millis) -> None:

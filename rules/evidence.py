@@ -75,18 +75,43 @@ def ending(packages: list[Package], at: Millis) -> list[tuple[Millis, int]]:
 
 def low_of(evidence: Evidence, curve: Curve, lag: Millis, now: Millis) -> int:
     """Its low end: usage surely settled, and nothing of packages that end within the lag bound from now."""
-    ending_soon = sum(available for expires, available in evidence.expiring if expires - lag <= now)
-    return evidence.balance + _surely_settled(evidence, curve, lag) - ending_soon
+    return evidence.balance + surely_settled(evidence, curve, lag) - ending_soon(evidence, lag, now)
 
 
 def high_of(evidence: Evidence, curve: Curve, lag: Millis, now: Millis) -> int:
     """Its high end: usage perhaps settled, less what packages must have lost at their end."""
-    high = evidence.balance + _perhaps_settled(evidence, curve)
+    return evidence.balance + perhaps_settled(evidence, curve) - surely_lost(evidence, curve, lag, now)
+
+
+def surely_settled(evidence: Evidence, curve: Curve, lag: Millis) -> int:
+    """C of the usage that its balance shows at least."""
+    if evidence.settled is not None:
+        return curve.ended_by(evidence.settled)
+    if evidence.count is not None:
+        return evidence.count - (curve.begun_by(evidence.at - 1) - curve.ended_by(evidence.asked - lag))
+    return curve.ended_by(evidence.asked - lag)
+
+
+def perhaps_settled(evidence: Evidence, curve: Curve) -> int:
+    """C of the usage that its balance shows at most."""
+    if evidence.settled is not None:
+        return curve.begun_by(evidence.settled - 1)
+    return curve.begun_by(evidence.at) if evidence.count is None else evidence.count
+
+
+def ending_soon(evidence: Evidence, lag: Millis, now: Millis) -> int:
+    """What of its balance is in packages that have ended, or end within the lag bound from now."""
+    return sum(available for expires, available in evidence.expiring if expires - lag <= now)
+
+
+def surely_lost(evidence: Evidence, curve: Curve, lag: Millis, now: Millis) -> int:
+    """What of its balance cannot have been used before its package ended."""
+    lost = 0
     for expires, available in evidence.expiring:
         if expires <= now:
             used_at_most = curve.begun_by(expires) - curve.ended_by(evidence.asked - lag)
-            high -= max(0, available - used_at_most)
-    return high
+            lost += max(0, available - used_at_most)
+    return lost
 
 
 def low_counts(evidence: Evidence, since: Millis | None, lag: Millis) -> bool:
@@ -106,7 +131,7 @@ def raised_high(value: int, at: Millis, changes: list[Change], curve: Curve, now
     """A high end of time `at` after the changes it does not show. Tokens charged before an arrival stay charged."""
     for change in changes:
         if at < change.at <= now:
-            value = change.high + (value if change.cause is Cause.LOSS else max(value, curve.begun_by(change.at)))
+            value = change.high + (value if change.cause is Cause.LOSS else max(value, _used_by(change, curve)))
     return value
 
 
@@ -127,15 +152,6 @@ def _pages_overlap(reading: Reading) -> bool:
     return reading.available == sum(package.available for package in reading.packages or ())
 
 
-def _surely_settled(evidence: Evidence, curve: Curve, lag: Millis) -> int:
-    if evidence.settled is not None:
-        return curve.ended_by(evidence.settled)
-    if evidence.count is not None:
-        return evidence.count - (curve.begun_by(evidence.at - 1) - curve.ended_by(evidence.asked - lag))
-    return curve.ended_by(evidence.asked - lag)
-
-
-def _perhaps_settled(evidence: Evidence, curve: Curve) -> int:
-    if evidence.settled is not None:
-        return curve.begun_by(evidence.settled - 1)
-    return curve.begun_by(evidence.at) if evidence.count is None else evidence.count
+def _used_by(change: Change, curve: Curve) -> int:
+    """C when it came. The curve itself knows old hours only as a whole."""
+    return curve.begun_by(change.at) if change.used is None else change.used + curve.seed + curve.late

@@ -25,12 +25,17 @@ class Inputs(NamedTuple):
 
 
 class Formula(NamedTuple):
-    """A way to make a limit, where it comes from and what is wrong with it."""
+    """A way to make a limit, where it comes from and what is wrong with it. `shows` is the sum as people write it."""
 
     name: str
     origin: str
     flaw: str
     limit: Callable[[Inputs], int | None]
+    shows: str
+
+    def sum(self, given: Inputs) -> str:
+        """The sum with its numbers; empty where one is unknown."""
+        return "" if self.limit(given) is None else self.shows.format(**given._asdict())
 
 
 def interval(given: Inputs) -> int | None:
@@ -62,16 +67,42 @@ def snapshot_offset(given: Inputs) -> int | None:
     return max(0, given.balance + given.usage - SNAPSHOT_BUFFER)
 
 
+_CONSERVED = "{usage:,} + {balance:,} - 300,000"
+
 FORMULAS: dict[str, Formula] = {
     formula.name: formula
     for formula in (
-        Formula("interval", "the two ends of the pool", "leaves unused what may not be there", interval),
-        Formula("v2", "quota notes §7.1", "a lag above 300,000 tokens is charged", conserved_less_blind_buffer),
-        Formula("v3", "quota notes §7.2", "ninety per cent of yesterday, day after day", yesterdays_anchor),
-        Formula("v4", "quota notes §7.3", "blocks while free tokens are left", frozen_balance),
         Formula(
-            "v5", "quota notes §7.5", "breaks through when busy, wastes 300,000 when quiet", conserved_less_blind_buffer
+            "interval",
+            "the two ends of the pool",
+            "leaves unused what may not be there",
+            interval,
+            "{pool_low:,} - {small_buffer:,}",
         ),
-        Formula("v6", "quota notes §7.6", "a lag above 50,000 tokens is charged", snapshot_offset),
+        Formula(
+            "v2", "quota notes §7.1", "a lag above 300,000 tokens is charged", conserved_less_blind_buffer, _CONSERVED
+        ),
+        Formula(
+            "v3",
+            "quota notes §7.2",
+            "ninety per cent of yesterday, day after day",
+            yesterdays_anchor,
+            "{yesterday:,} x 0.9",
+        ),
+        Formula("v4", "quota notes §7.3", "blocks while free tokens are left", frozen_balance, "{balance:,} - 300,000"),
+        Formula(
+            "v5",
+            "quota notes §7.5",
+            "breaks through when busy, wastes 300,000 when quiet",
+            conserved_less_blind_buffer,
+            _CONSERVED,
+        ),
+        Formula(
+            "v6",
+            "quota notes §7.6",
+            "a lag above 50,000 tokens is charged",
+            snapshot_offset,
+            "{balance:,} + {usage:,} - 50,000",
+        ),
     )
 }

@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from rules.account import Account
 from rules.alerts import Alert
-from rules.book import BookRow, ModelBook
+from rules.book import BookRow, ModelBook, Sight
 from rules.facts import Fact, Heard, Minutes, Partial, Scope, Watermark
+from rules.grounds import Grounds
 from rules.marks import Marks
 from rules.moment import Millis
 from rules.policy import Policy
@@ -35,6 +36,7 @@ class Outcome(Struct):
     alerts: list[Alert]
     history: bool
     account: Account | None = None
+    sight: Sight | None = None  # what it was made from; to be looked at before anything else is applied
 
 
 class Judge:
@@ -85,6 +87,13 @@ class Judge:
         """The rulings in force, as they were."""
         return [Outcome(self._current[scope], [], history=False) for scope in sorted(self._current)]
 
+    def grounds(self, outcome: Outcome) -> Grounds | None:
+        """What a fresh outcome stands on; None of a ruling that is only told again."""
+        if outcome.sight is None:
+            return None
+        book = self.books[outcome.ruling.scope]
+        return book.grounds(outcome.sight, outcome.ruling, self._rulebook, self.marks)
+
     def take_rows(self) -> dict[str, Any]:
         """The rows changed since the last call; None for a row that may go."""
         rows = {key: value if value is None else msgspec.to_builtins(value) for key, value in self._rows.items()}
@@ -115,7 +124,7 @@ class Judge:
         news = bool(alerts) or changed(before, ruling)
         history = news and book.enter(ruling)
         self._keep(book)
-        return Outcome(ruling, alerts, history, book.account(sight) if history else None) if news else None
+        return Outcome(ruling, alerts, history, book.account(sight) if history else None, sight) if news else None
 
     def _keep(self, book: ModelBook) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from rules.curve import Curve
 from rules.moment import DAY, MINUTE, Millis
 from rules.policy import ModelTerms
@@ -12,10 +14,8 @@ MARGIN: Millis = 10 * MINUTE  # a break shows that the lag is longer than D, not
 
 
 def lag_in_force(state: PoolState, terms: ModelTerms, now: Millis) -> Millis:
-    """D: the policy's, or a longer one learned within the last day."""
-    if now - state.lag.at > FORGOTTEN_AFTER:
-        return terms.max_lag
-    return max(terms.max_lag, state.lag.bound)
+    """D: the policy's, or a longer one that was learned or needed within the last day."""
+    return terms.max_lag if _is_forgotten(state.lag, now) else max(terms.max_lag, state.lag.bound)
 
 
 def fitting_lag(evidence: Evidence, ceiling: int, curve: Curve, terms: ModelTerms, lag: Millis) -> Millis | None:
@@ -32,7 +32,12 @@ def learned(state: PoolState, terms: ModelTerms, at: Millis, longer: Millis) -> 
     """The bound after a break at `at`. Breaks less than D_max apart are one episode, undone as a whole."""
     if at - state.lag.at <= terms.lag_ceiling:
         return Lag(longer, at, state.lag.since, state.lag.before)
-    return Lag(longer, at, at, state.lag.bound if at - state.lag.at <= FORGOTTEN_AFTER else 0)
+    return Lag(longer, at, at, 0 if _is_forgotten(state.lag, at) else state.lag.bound)
+
+
+def needed(state: PoolState, at: Millis) -> Lag:
+    """The learned bound, kept for another day: were it forgotten, this reading would have to teach it again."""
+    return replace(state.lag, needed=at)
 
 
 def undone(state: PoolState, terms: ModelTerms, at: Millis) -> Lag:
@@ -40,3 +45,7 @@ def undone(state: PoolState, terms: ModelTerms, at: Millis) -> Lag:
     if at - state.lag.at > terms.lag_ceiling:
         return state.lag
     return Lag(state.lag.before, state.lag.since, state.lag.since, 0)
+
+
+def _is_forgotten(lag: Lag, now: Millis) -> bool:
+    return now - max(lag.at, lag.needed) > FORGOTTEN_AFTER

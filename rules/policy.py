@@ -19,7 +19,7 @@ class Mode(StrEnum):
     """Whether decisions bind gateways."""
 
     ENFORCE = "enforce"
-    OBSERVE = "observe"  # decide, show and alert, but every key says allow
+    OBSERVE = "observe"  # decide, show and alert, but every decision says allow; keys of v6 gates are left alone
 
 
 class Unknown(StrEnum):

@@ -14,7 +14,7 @@ from rules.contradictions import Finding, Verdict, examine
 from rules.ends import forget, high_end, low_end
 from rules.evidence import low_counts, witness
 from rules.expiry import record_expired
-from rules.lag_bound import lag_in_force, learned, undone
+from rules.lag_bound import lag_in_force, learned, needed, undone
 from rules.losses import raise_floor, with_loss
 from rules.moment import DAY, MINUTE, Millis
 from rules.policy import ModelTerms
@@ -63,6 +63,20 @@ def start_afresh(state: PoolState, evidence: Evidence) -> None:
     state.anchor = evidence.at
     state.opened = 0
     state.top = state.floor = None
+
+
+def newest_change(state: PoolState, now: Millis) -> tuple[Millis, Cause | None]:
+    """Since when the pool is the same, and what changed it then (None: a package ended, or nothing is known)."""
+    changes = [(change.at, change.cause) for change in state.changes if change.at <= now]
+    since, cause = max(changes, key=lambda change: change[0], default=(state.anchor, None))
+    ended = max((expired.at for expired in state.expired if expired.at <= now), default=0)
+    return (ended, None) if ended > since else (since, cause)
+
+
+def names(state: PoolState) -> set[str]:
+    """Ids of all readings that the state refers to."""
+    folded = {fold.id for fold in (state.top, state.floor) if fold is not None}
+    return _ids(state) | folded | {change.id for change in state.changes}
 
 
 def _ids(state: PoolState) -> set[str]:
@@ -138,9 +152,11 @@ def _settle(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Evi
                 numbers={"lag_ms": found.lag},
             )
         ]
+    elif found.verdict is Verdict.LONG:
+        state.lag = needed(state, at)
     elif found.verdict is not Verdict.FITS:
         notices = [_restart(state, terms, metered, evidence, found)]
-    if found.verdict in (Verdict.FITS, Verdict.LAGS):
+    if found.verdict in (Verdict.FITS, Verdict.LONG, Verdict.LAGS):
         state.evidence.append(evidence)
     lag = lag_in_force(state, terms, at)
     if low_counts(evidence, metered.since, lag):

@@ -80,6 +80,7 @@ class Change(Struct, frozen=True, kw_only=True):
     seen: Millis = 0
     charged_low: int = 0  # of an arrival: what had been charged of the day when it came
     charged_high: int = 0
+    used: int | None = None  # C(at) as one number, once too old to be revised; without seed and late tokens
 
 
 class Expired(Struct, frozen=True):
@@ -108,12 +109,14 @@ class Loss(Struct, frozen=True):
 
 
 class Lag(Struct, frozen=True):
-    """A lag bound learned at `at`, and the one before the episode that began at `since`."""
+    """A lag bound learned at `at`, and the one before the episode that began at `since`. `needed`: when a reading was
+    last settled longer ago than the policy's bound allows, though not longer than this one."""
 
     bound: Millis = 0
     at: Millis = 0
     since: Millis = 0
     before: Millis = 0
+    needed: Millis = 0
 
 
 class Sync(Struct, frozen=True):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from msgspec import Struct
 
 from rules.alerts import Alert
-from rules.facts import Heard
+from rules.facts import Heard, Scope
+from rules.hindsight import Seen
 from rules.judge import Judge, Outcome
 from rules.meter import PartitionMeter
 from rules.moment import Millis
 from rules.policy import Policy
-from rules.records import Calibration, Clock, Control, Reading, Record, Rejected, Usage
+from rules.records import Calibration, Clock, Control, Reading, Record, Refusal, Rejected, Usage
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 
@@ -24,12 +26,23 @@ class Replayed(Struct, frozen=True):
     rulings: dict[str, Ruling]
 
 
+class Watcher(Protocol):
+    """Sees every ruling that differs in more than what was used, and every call the recorded gate refused."""
+
+    def see(self, seen: Seen) -> None: ...
+
+    def refuse(self, scope: Scope, refusal: Refusal) -> None: ...
+
+
 class Replay:
     """One pass over a recording. `formulas` are compared; the policy's own is the product's answer."""
 
-    def __init__(self, policy: Policy, rulebook: Rulebook, formulas: Iterable[str]) -> None:
+    def __init__(
+        self, policy: Policy, rulebook: Rulebook, formulas: Iterable[str], watcher: Watcher | None = None
+    ) -> None:
         self.alerts: list[Alert] = []
         self.rejected: list[Rejected] = []
+        self.refusals: dict[Scope, Refusal] = {}  # the last call that the recorded gate refused
         self.meter = PartitionMeter(0, policy)
         self.judge = Judge(policy, rulebook, usage_partitions=1)
         self._policy = policy
@@ -37,6 +50,7 @@ class Replay:
         self._formulas = tuple(formulas)
         self._offset = 0
         self._waiting: list[Reading] = []
+        self._watcher = watcher
 
     def run(self, records: Iterable[Record]) -> Iterator[Replayed]:
         """Feed records in order of time, with the clock between them; yields a reading once the clock reaches it."""
@@ -56,6 +70,11 @@ class Replay:
             scope = record.scope if isinstance(record, Control) else f"model:{self._policy.canonical(record.model)}"
             self.judge.apply(Heard(scope, record, f"replay/0/{self._offset}"))
             self._waiting += [record] if isinstance(record, Reading) else []
+        elif isinstance(record, Refusal):
+            scope = f"model:{self._policy.canonical(record.model)}"
+            self.refusals[scope] = record
+            if self._watcher is not None:
+                self._watcher.refuse(scope, record)
         self._offset += 1
 
     def tick(self, now: Millis) -> list[Outcome]:
@@ -69,7 +88,18 @@ class Replay:
         outcomes = self.judge.rule(now, every=True)
         self.judge.take_rows()
         self.alerts += [alert for outcome in outcomes for alert in outcome.alerts]
+        if self._watcher is not None:
+            for outcome in outcomes:
+                if outcome.history and outcome.sight is not None:
+                    self._watcher.see(self.judge.books[outcome.ruling.scope].seen(outcome.sight, self._formulas))
         return outcomes
+
+    def finish(self) -> None:
+        """Let the watcher see how the recording ends."""
+        now = self.meter.clock.now
+        if self._watcher is not None and now is not None:
+            for book in self.judge.books.values():
+                self._watcher.see(book.seen(book.look(now, self.judge.marks), self._formulas))
 
     def _compare(self, now: Millis) -> Iterator[Replayed]:
         due = [reading for reading in self._waiting if reading.at <= now]
@@ -78,3 +108,12 @@ class Replay:
             book = self.judge.books[f"model:{self._policy.canonical(reading.model)}"]
             sight = book.look(now, self.judge.marks)
             yield Replayed(reading, {name: book.rule(sight, self._rulebook, name) for name in self._formulas})
+
+
+def up_to(records: Iterable[Record], at: Millis) -> Iterator[Record]:
+    """What had arrived at an instant, and the clock at that instant unless the recording ends before it."""
+    for record in records:
+        if record.at > at:
+            yield Clock(at=at)
+            return
+        yield record

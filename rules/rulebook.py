@@ -72,6 +72,10 @@ class Rulebook:
         ]
         return faults or cls(_ready(spec) for spec in specs)
 
+    def rule(self, kind: str, name: str) -> RuleSpec | None:
+        """A rule by its name."""
+        return next((rule.spec for rule in self.rules.get(kind, ()) if rule.spec.name == name), None)
+
     def decide(self, kind: str, facts: Facts) -> Verdict:
         """The verdict on a scope of this kind. `facts` holds every documented fact, unknown numbers as None."""
         asked = [(rule, rule.condition.holds(facts)) for rule in self.rules.get(kind, ())]

@@ -37,6 +37,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
     guarded: dict[Day, int]
     failed: tuple[str, ...] = ()  # rules that could not be evaluated: `name: cause`
     asked: tuple[Asked, ...] = ()  # rules that hold and ask for an alert
+    observed: bool = False  # the policy only observes: no gateway is to hold calls against the numbers
     bounds: Bounds
 
     @property

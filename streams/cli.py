@@ -17,12 +17,13 @@ COMMANDS = {
     "doctor": ("doctor", "Look at everything a worker stands on, and say what to do."),
     "explain": ("explain", "Tell why a decision is as it is."),
     "poll": ("poll", "Ask providers for balances."),
-    "replay": ("replay", "Judge recordings again, without Kafka or Redis."),
-    "ship": ("ship", "Send a log file or JSON lines to Kafka."),
-    "simulate": ("simulate", "Let formulas guard a simulated provider."),
+    "reconcile": ("reconcile", "Compare a bill with what was metered."),
+    "replay": ("replay", "Show what each formula makes of recordings; needs no Kafka or Redis."),
+    "ship": ("ship", "Send usage and balances from files to Kafka."),
+    "simulate": ("simulate", "Compare the formulas before a simulated provider."),
     "test-alert": ("probe", "Send a test message to a channel of the policy."),
-    "up": ("up", "Start a broker, a Redis and workers on this machine."),
-    "worker": ("worker", "Meter, judge, publish and notify."),
+    "up": ("up", "Start a broker, a Redis and workers here, to try things out."),
+    "worker": ("worker", "Meter, judge, publish and notify: the service."),
 }
 
 

@@ -9,12 +9,20 @@ import msgspec
 from blastdoor_gateway.contract import Action, Decision
 
 from rules.account import Account
+from rules.grounds import Grounds
 from rules.moment import to_rfc3339
 from rules.ruling import Ruling
 
 
-def to_decision(ruling: Ruling, version: tuple[int, int], zone: tzinfo, account: Account | None = None) -> Decision:
-    """The ruling under a version, with times in the policy's zone; `account` is of an entry of the history."""
+def to_decision(
+    ruling: Ruling,
+    version: tuple[int, int],
+    zone: tzinfo,
+    account: Account | None = None,
+    grounds: Grounds | None = None,
+) -> Decision:
+    """The ruling under a version, with times in the policy's zone; `account` and `grounds` are of an entry of the
+    history: with the day's books, and so that it can be explained later."""
     bounds = ruling.bounds
     return Decision(
         scope=ruling.scope,
@@ -28,6 +36,7 @@ def to_decision(ruling: Ruling, version: tuple[int, int], zone: tzinfo, account:
         formula=ruling.formula,
         policy=ruling.policy,
         wall=ruling.wall,
+        mode="observe" if ruling.observed else "enforce",
         limit=ruling.limit,
         used=ruling.used,
         counted=ruling.used + ruling.base,
@@ -44,6 +53,7 @@ def to_decision(ruling: Ruling, version: tuple[int, int], zone: tzinfo, account:
         charged_high=bounds.charged_high,
         complete=bounds.complete,
         readings=bounds.readings,
+        because={} if grounds is None else msgspec.to_builtins(grounds),
         **({} if account is None else _told(account, zone)),
     )
 

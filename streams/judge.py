@@ -10,6 +10,7 @@ from rules.alerts import Alert
 from rules.engine_watch import EngineWatch
 from rules.fact_check import read_fact
 from rules.facts import GLOBAL
+from rules.grounds import Grounds
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import LATEST, Millis
@@ -92,7 +93,7 @@ class JudgeStep:
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
         bench = self._benches[partition]
-        outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(ruled)]
+        outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled)]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         outputs += self._refused.pop(partition, ())
         rows = bench.take_rows()
@@ -127,9 +128,9 @@ class JudgeStep:
         log.error("%s/%d/%d was not written by us: %s", self.topic, partition, record.offset, rejected.detail)
         self._refused.setdefault(partition, []).append(self._dead_letters.keep(partition, record, rejected))
 
-    def _tell(self, ruled: Ruled) -> list[Output]:
+    def _tell(self, judge: Judge, ruled: Ruled) -> list[Output]:
         """Redis hears every ruling; the topics those that are more than a step of `used`, and every alert."""
-        raw = self._publish(ruled)
+        raw = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None)
         scope = ruled.outcome.ruling.scope.encode()
         outputs = []
         if ruled.outcome.history:
@@ -143,9 +144,9 @@ class JudgeStep:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
         return to_output(self._topics.alerts, alert)
 
-    def _publish(self, ruled: Ruled) -> bytes:
+    def _publish(self, ruled: Ruled, grounds: Grounds | None = None) -> bytes:
         ruling = ruled.outcome.ruling
-        decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account)
+        decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account, grounds)
         self._publisher.offer(decision, legacy_input(ruling, self._policy))
         show(self._metrics, ruling, history=ruled.outcome.history)
         if ruled.outcome.account is not None:

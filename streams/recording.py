@@ -7,16 +7,20 @@ from datetime import tzinfo
 from pathlib import Path
 
 from rules.intake.reader import Intake
-from rules.records import Clock, Record, Rejected
+from rules.records import Calibration, Clock, Reading, Record, Rejected
 from streams.ship.entries import Progress, entries
-from streams.ship.event_clock import merged
+from streams.ship.event_clock import Entry, merged
+
+_LOCATED = (Reading, Calibration)
 
 
 class Recording:
-    """Several files as one recording. What cannot be read is counted while `records` is consumed."""
+    """Several files as one recording. While `records` is consumed, what cannot be read is counted, and where readings
+    stand is noted."""
 
     def __init__(self, files: Sequence[Path], zone: tzinfo, progress: Progress | None = None) -> None:
         self.rejected = 0
+        self.origins: dict[str, str] = {}  # reading or calibration id -> file:line
         self._files = files
         self._intake = Intake(zone)
         self._progress = progress or (lambda _source, _position: None)
@@ -29,4 +33,6 @@ class Recording:
             if isinstance(found, Rejected):
                 self.rejected += 1
             elif found is not None:
+                if isinstance(found, _LOCATED) and isinstance(entry, Entry):
+                    self.origins.setdefault(found.id, f"{entry.source}:{entry.line.number}")
                 yield found

@@ -48,12 +48,15 @@ def hide(metrics: Metrics, scope: str) -> None:
         _set_ends(gauge, model, None, None)
     for action in Action:
         _set(metrics.action, None, model, action.value)
+    _hide_account(metrics, model)
     metrics.leave(model)
 
 
 def show_account(metrics: Metrics, scope: str, account: Account) -> None:
     """Set the gauges of the day's ledger and of what is to come."""
     model, ahead = scope.removeprefix("model:"), account.outlook
+    if not metrics.shows(model):
+        return
     for entry in ENTRIES:
         amount: Amount | None = None if account.ledger is None else getattr(account.ledger, entry)
         low, high = amount or (None, None)
@@ -65,6 +68,21 @@ def show_account(metrics: Metrics, scope: str, account: Account) -> None:
     _set(metrics.runs_out, None if ahead.runs_out_at is None else ahead.runs_out_at / 1000, model)
     metrics.will_expire.labels(model=model).set(sum(known.tokens for known in ahead.will_expire))
     metrics.needed_per_day.labels(model=model).set(ahead.needed_per_day)
+
+
+def _hide_account(metrics: Metrics, model: str) -> None:
+    for entry in ENTRIES:
+        for end in ("low", "high"):
+            _set(metrics.ledger, None, model, entry, end)
+    for gauge in (
+        metrics.expected_return,
+        metrics.returned,
+        metrics.return_overdue,
+        metrics.runs_out,
+        metrics.will_expire,
+        metrics.needed_per_day,
+    ):
+        _set(gauge, None, model)
 
 
 def _set_ends(gauge: Gauge, model: str, low: float | None, high: float | None) -> None:

@@ -152,6 +152,12 @@ async def ensure_changelogs(
     _check("the worker", partitions, existing)
 
 
+async def partition_count(kafka: str, topic: str) -> int:
+    """How many partitions a topic has, 0 where there is none. Raises BrokerUnavailable."""
+    async with admin_client(kafka) as admin:
+        return (await _counts(admin)).get(topic, 0)
+
+
 async def detect_timing(kafka: str) -> Timing:
     """What suits the broker at this address. Raises BrokerUnavailable."""
     async with admin_client(kafka) as admin:

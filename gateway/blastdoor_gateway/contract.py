@@ -84,6 +84,7 @@ class Decision:
     return_overdue: bool | None = None
     runs_out_at: str | None = None  # by the rhythm of the last day; absent: not within a week, or not known
     needed_per_day: int | None = None  # daily usage with which no package ends with tokens left
+    because: dict[str, Any] = field(default_factory=dict)  # what it stands on, for `blastdoor explain`
     will_expire: dict[str, Any] = field(default_factory=dict)  # package -> {"expires", "tokens"}, if usage goes on so
 
     def to_hash(self) -> dict[str, str]:
@@ -301,7 +302,16 @@ _OPTIONAL = {f.name for f in fields(Decision) if "None" in str(f.type)}
 _REQUIRED = {f.name for f in fields(Decision) if f.default is MISSING and f.default_factory is MISSING}
 _FIELDS = tuple(_KINDS)
 _TOPICS_ONLY = frozenset(
-    {"ledger", "expected_return", "returned", "return_overdue", "runs_out_at", "needed_per_day", "will_expire"}
+    {
+        "because",
+        "ledger",
+        "expected_return",
+        "returned",
+        "return_overdue",
+        "runs_out_at",
+        "needed_per_day",
+        "will_expire",
+    }
 )
 
 

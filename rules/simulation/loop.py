@@ -33,6 +33,7 @@ class Outcome(Struct, kw_only=True):
     charged: int = 0
     blocks: int = 0  # calls refused
     false_blocks: int = 0  # of these, with enough free tokens left
+    above: int = 0  # calls before which the limit was above the true pool less the buffer
     readings: int = 0
     outside: int = 0  # readings with the true pool outside the bounds
     slack: int = 0  # sum over readings of true pool - low end, where there is one
@@ -48,7 +49,7 @@ def play(script: Script, formula: str, terms: ModelTerms) -> Outcome:
     provider = Provider(script.kind, terms.daily_cap)
     since = metered_since(script.kind)
     gate = _gate(formula, provider, terms, since, script.kind)
-    table = _Table(script, provider, gate, since)
+    table = _Table(script, provider, gate, since, terms.small_buffer)
     for at, what, detail in _events(script):
         table.take(at, what, detail)
     return table.outcome()
@@ -88,8 +89,8 @@ def _events(script: Script) -> Iterator[tuple[Millis, int, int]]:
 class _Table:
     """The state of one run, and what happens to it."""
 
-    def __init__(self, script: Script, provider: Provider, gate: Gate, since: Millis) -> None:
-        self._script, self._provider, self._gate, self._since = script, provider, gate, since
+    def __init__(self, script: Script, provider: Provider, gate: Gate, since: Millis, buffer: int) -> None:
+        self._script, self._provider, self._gate, self._since, self._buffer = script, provider, gate, since, buffer
         self._due: dict[int, int] = {}
         self._opening = 0  # what was really left when the day began
         self._charged_before = 0
@@ -138,6 +139,7 @@ class _Table:
             self._opening = self._provider.remaining(at)
             return
         room, left = self._gate.room(at), self._provider.remaining(at)
+        self._out.above += room is not None and room > left - self._buffer
         if room is None or tokens > room:
             self._out.blocks += 1
             self._out.false_blocks += tokens <= left

@@ -3,6 +3,7 @@ loopback address unless told otherwise."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Awaitable, Callable, Iterable
 
 from aiohttp import web
@@ -25,6 +26,20 @@ def split_address(address: str) -> tuple[str, int]:
         msg = f"an HTTP address is HOST:PORT, not {address!r}"
         raise ListenError(msg)
     return host.strip("[]"), int(port)
+
+
+def check_free(address: str) -> None:
+    """Raises ListenError if somebody listens there already: told in one line, and before anything has been started."""
+    host, port = split_address(address)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            probe.listen()
+        except OSError as error:
+            msg = f"cannot listen on {address}: {error.strerror or error}"
+            raise ListenError(msg) from error
 
 
 async def serve(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import json
+import logging
 from collections.abc import Coroutine, Iterator
 from datetime import tzinfo
 from typing import Any, TypeVar
@@ -43,6 +44,7 @@ Examples:
 @click.pass_context
 def command(ctx: click.Context, kafka: str | None, policy: str | None, prefix: str | None) -> None:
     """Show the alerts that are kept, and send one again."""
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what matters of it is said in one line
     ctx.obj = Settings.from_environment(kafka=kafka, policy=policy, prefix=prefix)
 
 

@@ -16,7 +16,7 @@ from rules.moment import to_rfc3339
 from rules.policy import Policy
 from rules.providers.answer import Answer, Balance, Failure
 from streams.api.server import ListenError, split_address
-from streams.commands.worker import MisuseError
+from streams.commands.misuse import MisuseError
 from streams.delivery.run import configure_logging
 from streams.policy_file import PolicyError, credentials, load_references
 from streams.poll.build import build_provider

@@ -1,24 +1,47 @@
-"""`blastdoor replay`: what the rules would have decided at each reading of a recording, without Kafka or Redis."""
+"""`blastdoor replay`: what the rules would have decided at each reading of a recording, and what every formula's limits
+were worth, without Kafka or Redis."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from datetime import tzinfo
+from collections.abc import Iterable, Iterator
+from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from rules.formulas import FORMULAS
-from rules.moment import to_rfc3339
-from rules.replay import Replay, Replayed
+from rules.hindsight import Hindsight
+from rules.moment import Millis, to_rfc3339
+from rules.policy import Policy
+from rules.replay import Replay, Replayed, up_to
 from rules.ruling import Ruling
+from streams.bars import FileBars
+from streams.instant import WrittenInstant, instant_in
 from streams.policy_file import PolicyError, default_rulebook, load_policy
 from streams.recording import Recording
+from streams.report import plot, tables
+from streams.report.review import Review
+from streams.ship.sources import UnreadableSource
+
+
+class Unusable(click.ClickException):
+    """A file that cannot be read or written, or a library that is missing."""
+
+    exit_code = 2
+
+
+NOTHING_READ = 3
+"""Exit code: there was no reading to judge by."""
+
+
+class Span(NamedTuple):
+    """Which part of a recording is shown. What lies before is judged as well: it shaped what is known."""
+
+    since: Millis | None
+    until: Millis | None
 
 
 @click.command(
@@ -26,7 +49,12 @@ from streams.recording import Recording
 Examples:
   blastdoor replay gateway.log
   blastdoor replay monday.jsonl.gz tuesday.jsonl.gz --formula interval --formula v6
-  blastdoor replay gateway.log --json | jq 'select(.action == "block")'"""
+  blastdoor replay gateway.log --report --plot monday.svg
+  blastdoor replay gateway.log --json | jq 'select(.action == "block")'
+
+\b
+Exit codes: 0 replayed, 1 the policy has mistakes, 2 a file cannot be read or
+written, 3 there was no reading to judge by."""
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
@@ -36,29 +64,100 @@ Examples:
     type=click.Choice(sorted(FORMULAS)),
     help="Compare only these; without it all known ones.",
 )
+@click.option("--since", type=WrittenInstant(), help="Show what happened from then on; what was before is judged, too.")
+@click.option("--until", type=WrittenInstant(), help="Stop there.")
 @click.option(
     "--policy", type=click.Path(), envvar="BLASTDOOR_POLICY", help="Policy file; without it the built-in defaults."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per reading and formula.")
-def command(files: tuple[Path, ...], formulas: tuple[str, ...], policy: str | None, as_json: bool) -> None:
+@click.option("--report", "only_report", is_flag=True, help="Only what the limits were worth, per model and formula.")
+@click.option(
+    "--plot",
+    "picture",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Draw used, limits, pool and readings into this .svg or .png.",
+)
+def command(
+    files: tuple[Path, ...],
+    *,
+    formulas: tuple[str, ...],
+    since: datetime | None,
+    until: datetime | None,
+    policy: str | None,
+    as_json: bool,
+    only_report: bool,
+    picture: Path | None,
+) -> None:
     """Replay recordings (.jsonl or gateway logs, also gzipped) in order of time and show what each reading led to."""
+    _check_picture(picture)
     try:
         loaded = load_policy(policy)
         rulebook = default_rulebook(loaded)
     except PolicyError as error:
         raise click.ClickException(str(error)) from error
     zone = loaded.calendar().zone
-    recording = Recording(files, zone)
-    replay = Replay(loaded, rulebook, formulas or tuple(FORMULAS))
-    found = list(replay.run(recording.records))
+    span = Span(*(None if written is None else instant_in(written, zone) for written in (since, until)))
+    review = Review(formulas or tuple(FORMULAS), span.since, keep=picture is not None)
+    with FileBars(files) as bars:
+        recording = Recording(files, zone, bars.show)
+        replay = Replay(loaded, rulebook, formulas or tuple(FORMULAS), review)
+        found = list(_run(replay, recording, span))
+    review.finish()
+    if picture is not None:
+        _draw(picture, review, found, loaded)
+    reports = list(review.models.values()) if only_report or not as_json else []
+    readings = [] if only_report else found
     if as_json:
-        for line in lines(found, zone):
+        for line in (*lines(readings, zone), *report_lines(reports, zone)):
             click.echo(json.dumps(line, ensure_ascii=False))
+    else:
+        _print(readings, reports, zone)
+        click.echo(_summary(replay, recording.rejected + len(replay.rejected), len(found)))
+    click.get_current_context().exit(0 if found else NOTHING_READ)
+
+
+def _run(replay: Replay, recording: Recording, span: Span) -> Iterator[Replayed]:
+    records = recording.records if span.until is None else up_to(recording.records, span.until)
+    try:
+        for replayed in replay.run(records):
+            if span.since is None or replayed.reading.at >= span.since:
+                yield replayed
+    except UnreadableSource as error:
+        raise Unusable(str(error)) from error
+    replay.finish()
+
+
+def _check_picture(picture: Path | None) -> None:
+    """Before anything is replayed in vain."""
+    if picture is None:
         return
-    console = Console()
-    for table in tables(found, zone):
-        console.print(table)
-    console.print(_summary(replay, recording.rejected + len(replay.rejected), len(found)))
+    if picture.suffix not in plot.FORMATS:
+        raise click.UsageError(f"--plot: {picture.name} is no picture that can be drawn; name it .svg or .png.")
+    try:
+        plot.require()
+    except plot.MissingLibrary as error:
+        raise Unusable(str(error)) from error
+
+
+def _draw(picture: Path, review: Review, found: list[Replayed], policy: Policy) -> None:
+    readings: dict[str, list[tuple[Millis, int]]] = {}
+    for replayed in found:
+        points = readings.setdefault(policy.canonical(replayed.reading.model), [])
+        usage = next(iter(replayed.rulings.values())).used
+        points.append((replayed.reading.at, replayed.reading.available + usage))
+    models = {scope.removeprefix("model:"): seen for scope, seen in review.seen.items()}
+    if not models:
+        return
+    try:
+        plot.draw(picture, models, readings, policy.calendar().zone)
+    except OSError as error:
+        raise Unusable(f"{picture}: {error.strerror}") from error
+
+
+def _print(readings: list[Replayed], reports: list[Hindsight], zone: tzinfo) -> None:
+    console = Console(highlight=False)
+    for part in (*tables.readings(readings, zone), *(tables.report(reports, zone) if reports else ())):
+        console.print(part)
 
 
 def _summary(replay: Replay, refused: int, readings: int) -> str:
@@ -66,11 +165,31 @@ def _summary(replay: Replay, refused: int, readings: int) -> str:
     return f"{readings:,} readings, {counts.counted:,} calls, {counts.duplicates:,} repeats, {refused:,} unreadable"
 
 
-def lines(found: Iterable[Replayed], zone: tzinfo) -> Iterable[dict[str, Any]]:
+def lines(found: Iterable[Replayed], zone: tzinfo) -> Iterator[dict[str, Any]]:
     """One object per reading and formula; unknown numbers are null."""
     for replayed in found:
         for formula, ruling in replayed.rulings.items():
             yield {"id": replayed.reading.id, "ts": to_rfc3339(replayed.reading.at, zone), **_line(formula, ruling)}
+
+
+def report_lines(models: Iterable[Hindsight], zone: tzinfo) -> Iterator[dict[str, Any]]:
+    """One object per model and formula; amounts are [proven at least, possible at most]."""
+    for hindsight in models:
+        for tally in hindsight.tallies.values():
+            yield {
+                "model": hindsight.scope.removeprefix("model:"),
+                "formula": tally.formula,
+                "days": len(hindsight.days),
+                "charged": list(tally.charged),
+                "beyond": list(tally.beyond),
+                "beyond_at": None if tally.beyond_at is None else to_rfc3339(tally.beyond_at, zone),
+                "refused_free": list(tally.refused),
+                "unknown_free": list(tally.unknown),
+                "unused": list(tally.unused),
+                "false_blocks": tally.false_blocks,
+                "refusing_seconds": tally.refusing / 1000,
+                "unproven": hindsight.unproven,
+            }
 
 
 def _line(formula: str, ruling: Ruling) -> dict[str, Any]:
@@ -90,50 +209,3 @@ def _line(formula: str, ruling: Ruling) -> dict[str, Any]:
         "rule": ruling.rule,
         "reason": ruling.reason,
     }
-
-
-def tables(found: Iterable[Replayed], zone: tzinfo) -> Iterable[Table]:
-    """Two tables per model, each fit for 80 columns: what was known at each reading, and the limits that followed."""
-    models: dict[str, list[Replayed]] = {}
-    for replayed in found:
-        models.setdefault(replayed.reading.model, []).append(replayed)
-    for model, rows in models.items():
-        yield _known(model, rows, zone)
-        yield _limits(model, rows, zone)
-
-
-def _known(model: str, rows: list[Replayed], zone: tzinfo) -> Table:
-    table = _table(f"{model}: what was known", ["balance", "used", "pool at least", "at most", "lag at most"])
-    for replayed in rows:
-        ruling = next(iter(replayed.rulings.values()))
-        ends = [ruling.pool_low, ruling.pool_high, ruling.bounds.lag_tokens_high]
-        table.add_row(_at(replayed, zone), *map(number, [replayed.reading.available, ruling.used, *ends]))
-    return table
-
-
-def _limits(model: str, rows: list[Replayed], zone: tzinfo) -> Table:
-    table = _table(f"{model}: the limit by formula (* blocks)", list(rows[0].rulings))
-    for replayed in rows:
-        table.add_row(_at(replayed, zone), *(_limit(ruling) for ruling in replayed.rulings.values()))
-    return table
-
-
-def _limit(ruling: Ruling) -> str:
-    return number(ruling.limit) + ("*" if ruling.action in {"block", "kill"} else "")
-
-
-def _table(title: str, columns: list[str]) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
-    table.add_column("reading", no_wrap=True)
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _at(replayed: Replayed, zone: tzinfo) -> str:
-    return to_rfc3339(replayed.reading.at, zone)[:16].replace("T", " ")
-
-
-def number(value: int | None) -> str:
-    """With thousands separators; a question mark for what is unknown."""
-    return "?" if value is None else f"{value:,}"

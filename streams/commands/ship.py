@@ -41,7 +41,9 @@ Examples:
 
 \b
 A .jsonl file (.ndjson, .json) holds one record a line, and what cannot be read there becomes a dead letter.
-A log holds lines of other programs, too, which are skipped and counted."""
+A log holds lines of other programs, too, which are skipped and counted.
+Docker's and Kubernetes' wrapping of lines is taken off. A file may be packed (.gz, .bz2, .xz). With --follow a log
+may be rotated in any way, packed at once, also while nobody follows it."""
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...|-")
 @click.option("--follow", "-f", is_flag=True, help="Wait for more; go on where the last run ended.")
@@ -90,6 +92,8 @@ def command(
         )
         code = _run(job, tally)
     click.echo(f"shipped to {settings.kafka}, topics {settings.prefix}.*\n{tally.summary()}")
+    if tally.sent["dead letters"]:
+        click.echo(f"the reason of each dead letter stands with it on the topic {settings.prefix}.dead-letters")
     ctx.exit(0 if follow else code)
 
 

@@ -46,14 +46,22 @@ class Sum(NamedTuple):
 @click.command("simulate")
 @click.option("--days", type=click.IntRange(1), default=90, show_default=True, help="Model-days in total.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Same seed, same days.")
-@click.option("--formula", "formulas", multiple=True, type=click.Choice(list(FORMULAS)), help="Default: all.")
+@click.option("--formula", "formulas", multiple=True, type=click.Choice(list(FORMULAS)), help="Only these. [all]")
 @click.option(
-    "--kind", "kinds", multiple=True, type=click.Choice(list(KINDS)), help="Default: all inside the assumptions."
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(list(KINDS)),
+    help="Only these. [all that keep the assumptions]",
 )
 @click.option(
-    "--buffer", type=click.IntRange(0), default=ModelTerms().small_buffer, show_default=True, help="small_buffer."
+    "--buffer",
+    type=click.IntRange(0),
+    default=ModelTerms().small_buffer,
+    show_default=True,
+    help="The policy's small_buffer.",
 )
-@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes.  [default: one a core]")
+@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes. [one a core]")
 @click.option("--json", "as_json", is_flag=True, help="One line a formula instead of tables.")
 def command(
     days: int, seed: int, formulas: tuple[str, ...], kinds: tuple[str, ...], buffer: int, jobs: int, as_json: bool
@@ -70,8 +78,11 @@ def command(
     console = Console()
     console.print(_formula_table(sums, outcomes, days))
     if "interval" in names:
-        console.print(_kind_table(outcomes, chosen))
-        console.print(_legend(chosen))
+        played = tuple(kind for kind in chosen if any(outcome.kind == kind.name for outcome in outcomes))
+        console.print(_kind_table(outcomes, played))
+        console.print(_legend(played))
+        if len(played) < len(chosen):
+            console.print(f"too few days for all kinds: {len(played)} of {len(chosen)}", highlight=False)
 
 
 def _runs(days: int, seed: int, formulas: tuple[str, ...], kinds: tuple[Kind, ...], terms: ModelTerms) -> Iterator[Run]:

@@ -18,8 +18,11 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 
+from streams.api.server import ListenError, check_free
+from streams.commands.misuse import MisuseError
 from streams.embedded.server import DidNotStartError, MissingPartError
 from streams.embedded.stack import Plan, Stack, running
+from streams.policy_file import PolicyError, load_policy
 from streams.settings import Settings
 from streams.supervisor import Death
 
@@ -30,9 +33,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @click.command(name="up")
 @click.option("--workers", type=click.IntRange(1, 16), default=1, show_default=True, help="How many share the work.")
-@click.option("--policy", metavar="FILE", help="The policy; without one the built-in defaults hold.")
-@click.option("--http", metavar="HOST:PORT", help="The first worker's metrics and API; else a free port of 127.0.0.1.")
-@click.option("--prefix", help="Prefix of topics and keys.")
+@click.option("--policy", metavar="FILE", help="Policy; without one the built-in defaults hold. [BLASTDOOR_POLICY]")
+@click.option("--http", metavar="HOST:PORT", help="The first worker's metrics and API. [a free port]")
+@click.option("--prefix", help="Prefix of topics and keys. [BLASTDOOR_PREFIX, blastdoor]")
 @click.option("--clock", type=click.Choice(["wall", "event"]), default="wall", show_default=True, help=CLOCK_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as one line of JSON once ready.")
 @click.option("--ready-file", type=FILE, help="Write the same JSON here once ready; removed at the end.")
@@ -49,6 +52,7 @@ def command(
 ) -> None:
     """Start a broker, a Redis and workers on 127.0.0.1 and free ports. Ctrl-C stops everything; nothing is kept."""
     settings = Settings.from_environment(policy=policy, prefix=prefix)
+    _check(settings.policy, http)
     plan = Plan(
         workers=workers,
         policy=settings.policy,
@@ -58,6 +62,16 @@ def command(
         log_dir=log_dir,
     )
     run(plan, as_json=as_json, ready_file=ready_file)
+
+
+def _check(policy: str | None, http: str | None) -> None:
+    """What would end every worker is told before the parts are started."""
+    try:
+        load_policy(policy)
+        if http is not None:
+            check_free(http)
+    except (PolicyError, ListenError) as mistake:
+        raise MisuseError(str(mistake)) from mistake
 
 
 def run(plan: Plan, *, as_json: bool = False, ready_file: Path | None = None) -> None:

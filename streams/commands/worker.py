@@ -6,19 +6,13 @@ import sys
 
 import click
 
-from streams.api.server import ListenError, split_address
+from streams.api.server import ListenError, check_free, split_address
 from streams.channels.build import ChannelError
+from streams.commands.misuse import MisuseError
 from streams.delivery.run import configure_logging
 from streams.policy_file import PolicyError, default_rulebook, load_policy
 from streams.settings import Settings
-from streams.supervisor import MISUSE
 from streams.topics import BrokerUnavailable, TopicError
-
-
-class MisuseError(click.ClickException):
-    """The operator's mistake: who started this worker need not start it again."""
-
-    exit_code = MISUSE
 
 
 @click.command(
@@ -51,6 +45,7 @@ def command(
         split_address(settings.http)
         loaded = load_policy(settings.policy)
         rulebook = default_rulebook(loaded)
+        _check_free(settings.http)
         from streams.worker import work  # noqa: PLC0415 - Faust takes a while to import; a mistake is told at once
 
         sys.exit(work(settings, loaded, rulebook))
@@ -58,3 +53,11 @@ def command(
         raise click.ClickException(str(error)) from error
     except (PolicyError, ChannelError, TopicError, ListenError) as error:
         raise MisuseError(str(error)) from error
+
+
+def _check_free(address: str) -> None:
+    """Exit code 1, unlike a mistake: who holds the port may be about to leave."""
+    try:
+        check_free(address)
+    except ListenError as error:
+        raise click.ClickException(f"{error} (another address: --http or BLASTDOOR_HTTP)") from error

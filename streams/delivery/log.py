@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import OffsetOutOfRangeError
 
+from rules.moment import Millis
 from streams.delivery.errors import DeliveryError
 from streams.delivery.resume import Found
 from streams.delivery.step import Record
@@ -89,6 +90,16 @@ class PartitionLog:
                     records, at = await self._next(consumer, at)
                 if wanted := [record for record in records if record.offset < position]:
                     yield wanted
+
+    async def offset_at(self, instant: Millis) -> int | None:
+        """The first record that was written at `instant` or later; None where there is none."""
+        tp = self._partition
+        async with (
+            _in_time(f"the times of {tp.topic}/{tp.partition}"),
+            _consumer(self._kafka, _GLANCE_BYTES) as consumer,
+        ):
+            found = (await consumer.offsets_for_times({tp: instant}))[tp]
+        return None if found is None else int(found.offset)
 
     async def _next(self, consumer: AIOKafkaConsumer, at: int) -> tuple[Sequence[Record], int]:
         """The next batch and the position after it. An empty batch happens where compaction has left nothing."""

@@ -25,6 +25,7 @@ class Sender:
     def __init__(self, kafka: str) -> None:
         self._kafka = kafka
         self._started: AIOKafkaProducer | None = None
+        self._turns: defaultdict[tuple[str, int | None], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def start(self) -> None:
         self._started = AIOKafkaProducer(
@@ -51,11 +52,16 @@ class Sender:
             groups[topic, partition].append((key, value))
         acknowledged: list[asyncio.Future[Any]] = []
         for (topic, partition), entries in groups.items():
-            if partition is None or len(entries) < _BATCH_FROM:
-                acknowledged += [await self._producer.send(topic, value, key, partition) for key, value in entries]
-            else:
-                acknowledged += [await self._put(batch, topic, partition) for batch in self._batches(entries)]
+            async with self._turns[topic, partition]:
+                acknowledged += await self._enqueue(topic, partition, entries)
         await asyncio.gather(*acknowledged)
+
+    async def _enqueue(self, topic: str, partition: int | None, entries: Sequence[Entry]) -> list[asyncio.Future[Any]]:
+        """One at a time for each partition: aiokafka counts the time that batches wait for one another several times
+        over, so that many flushes to one partition on a busy machine time out without need."""
+        if partition is None or len(entries) < _BATCH_FROM:
+            return [await self._producer.send(topic, value, key, partition) for key, value in entries]
+        return [await self._put(batch, topic, partition) for batch in self._batches(entries)]
 
     async def append(self, topic: str, partition: int, entries: Sequence[Entry]) -> int:
         """Append records to one partition in order; the batch with the last one goes only when all before it are safe.

@@ -14,7 +14,7 @@ from rules.records import Refusal
 from rules.replay import Replay, Replayed
 from rules.rulebook import Rulebook
 from streams.channels.receiver import Arrival
-from streams.demo.comparison import FORMULAS_SHOWN, Row, differences
+from streams.demo.comparison import ASIDE, FORMULAS_SHOWN, Row, differences
 from streams.demo.gate import Sight
 from streams.demo.policy import CHANNELS
 from streams.demo.recordings import Recordings
@@ -68,7 +68,8 @@ def _of_alerts(alerts: Iterable[Alert], arrivals: Sequence[Arrival]) -> Iterator
 
 def of_redis(stored: Decision, last: Decision, sight: Sight) -> Iterator[str]:
     """What Redis holds must be the last decision, and an unchanged gate must never get further than it says."""
-    if replace(stored, version=last.version) != last:  # rulings that change nothing have versions, too
+    aside = {name: getattr(last, name) for name in ASIDE}
+    if replace(stored, version=last.version, **aside) != last:  # rulings that change nothing have versions, too
         yield f"Redis holds another decision (version {stored.version}) than Kafka had last ({last.version})"
     room = max(0, (stored.limit or 0) - (stored.used or 0))
     if sight.left > room:

@@ -27,6 +27,7 @@ class Place(Struct, frozen=True, kw_only=True):
     line: int  # so many lines stand before it
     inode: int
     mark: str  # SHA-256 of the up to MARK bytes before it
+    seen: float = 0.0  # when the file had last been changed, in seconds since the epoch; 0: not known
 
     def fits(self, descriptor: int) -> bool:
         """Whether an open file is the one that this place was taken in, grown at most."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from rules.intake.reader import Intake
 from rules.records import Clock, Record, Rejected
 from streams.settings import Settings
-from streams.ship.entries import Progress, entries
+from streams.ship.entries import Progress, entries, remaining
 from streams.ship.event_clock import merged
 from streams.ship.lines import Line, LineSplitter
 from streams.ship.outbox import NotDelivered, Outbox, open_outbox
@@ -23,10 +23,13 @@ from streams.ship.places import Places
 from streams.ship.sources import Form, UnreadableSource, chunks, form_of, origin_of
 from streams.ship.tail import Tail
 from streams.ship.tally import Tally
+from streams.ship.unwrap import Unwrapper
 from streams.topics import BrokerUnavailable, Topics, ensure_topics
 from streams.wall_clock import wall_clock
 
 POLL_SECONDS = 0.25
+QUIET_SECONDS = 2.0
+"""A log's writer is told of a rotation by a signal and may write to the old file for a moment."""
 BATCH = 500  # records under way in event mode, where nothing waits for a chunk
 
 
@@ -58,6 +61,16 @@ async def ship(job: Job, tally: Tally) -> None:
             await shipper.ship_all()
 
 
+@dataclass(slots=True)
+class Followed:
+    """A source that is followed, with what reads it."""
+
+    source: Path
+    tail: Tail
+    unwrapper: Unwrapper = field(default_factory=Unwrapper)
+    reader: LineReader | None = None
+
+
 class Shipper:
     """One job under way."""
 
@@ -80,16 +93,17 @@ class Shipper:
             raise UnreadableSource("\n".join(unreadable))
 
     async def _ship_once(self, source: Path) -> None:
-        lines, reader, origin = LineSplitter(), None, origin_of(source)
+        lines, unwrapper, reader, origin = LineSplitter(), Unwrapper(), None, origin_of(source)
         async for chunk in chunks(source):
             reader = reader or self._reader(source, chunk.data)
-            for line in lines.feed(chunk.data):
-                await self._ship(reader.read(line), line, origin)
+            for wrapped in lines.feed(chunk.data):
+                for line in unwrapper.feed(wrapped):
+                    await self._ship(reader.read(line), line, origin)
             await self._outbox.settle()
             self._job.progress(source, chunk.position)
-        rest = lines.rest()
-        if reader and rest:
-            await self._ship(reader.read(rest), rest, origin)
+        if reader is not None:
+            for line in remaining(lines, unwrapper):
+                await self._ship(reader.read(line), line, origin)
             await self._outbox.settle()
 
     async def ship_recordings(self) -> None:
@@ -108,25 +122,29 @@ class Shipper:
 
     async def follow(self, places: Places) -> None:
         """All sources as they grow, until cancelled."""
-        tails = {source: Tail(source, places.find(origin_of(source))) for source in self._job.sources}
-        readers: dict[Path, LineReader] = {}
+        followed = [
+            Followed(source, Tail(source, places.find(origin_of(source)), quiet=QUIET_SECONDS))
+            for source in self._job.sources
+        ]
         while True:
-            grown = [await self._ship_growth(source, tail, readers, places) for source, tail in tails.items()]
+            grown = [await self._ship_growth(each, places) for each in followed]
             if not any(grown):
                 await asyncio.sleep(POLL_SECONDS)
 
-    async def _ship_growth(self, source: Path, tail: Tail, readers: dict[Path, LineReader], places: Places) -> bool:
+    async def _ship_growth(self, followed: Followed, places: Places) -> bool:
         """Whether there were new lines."""
+        source, tail = followed.source, followed.tail
         lines, origin = tail.poll(), origin_of(source)
         if not lines:
             return False
-        if source not in readers:
-            readers[source] = self._reader(source, tail.head())
-        for line in lines:
-            await self._ship(readers[source].read(line), line, origin)
+        if followed.reader is None:
+            followed.reader = self._reader(source, tail.head())
+        for wrapped in lines:
+            for line in followed.unwrapper.feed(wrapped):
+                await self._ship(followed.reader.read(line), line, origin)
         await self._outbox.settle()
         place = tail.place()
-        if place is not None:
+        if place is not None and not followed.unwrapper.pending:
             places.remember(origin, place)
             self._job.progress(source, place.offset)
         return True

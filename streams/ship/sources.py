@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import os
 import re
 import threading
-import zlib
 from collections.abc import AsyncIterator, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
 from rules.intake.log_line import is_marked
+from streams.ship.rotated import DAMAGED, unpacked
 
 CHUNK = 256 * 1024
 STDIN = Path("-")
@@ -60,10 +59,10 @@ def file_chunks(path: Path) -> Iterator[Chunk]:
     """A file from its beginning to its end, unpacked. Raises UnreadableSource."""
     try:
         with path.open("rb") as file:
-            content = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+            content = unpacked(path, file)
             while data := content.read(CHUNK):
                 yield Chunk(data, file.tell())
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, *DAMAGED) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else f"damaged: {error}"
         raise UnreadableSource(f"{path}: {reason}") from error
 

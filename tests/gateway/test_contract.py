@@ -33,15 +33,15 @@ BY_TYPE = {
     "float | None": st.none() | REAL,
     "str | None": st.none() | st.text(),
     "bool | None": st.none() | st.booleans(),
-    "dict[str, Any]": st.dictionaries(st.text(), WHOLE | st.text(), max_size=3),
     "dict[str, int]": st.dictionaries(st.text(), WHOLE, max_size=3),
     "tuple[str, ...]": st.lists(st.text(), max_size=3).map(tuple),
     "bool": st.booleans(),
+    "dict[str, Any]": st.dictionaries(st.text(), st.none() | WHOLE | st.text() | st.lists(WHOLE), max_size=3),
 }
 # The day's account, which stands on the topics only.
 FOR_PEOPLE: dict[str, Any] = dict.fromkeys(
     ("expected_return", "returned", "return_overdue", "runs_out_at", "needed_per_day")
-) | {"ledger": {}, "will_expire": {}}
+) | {"because": {}, "ledger": {}, "will_expire": {}}
 DECISIONS = st.builds(Decision, **{f.name: BY_TYPE[str(f.type)] for f in fields(Decision)})
 
 PLAIN = Decision(
@@ -132,7 +132,7 @@ def test_a_damaged_record_is_a_value_error(raw: bytes) -> None:
     ("name", "value"),
     [("scope", 7), ("limit", "7"), ("limit", True), ("limit", 1.5), ("version", [1]), ("version", "[1,2]"),
      ("complete", 1), ("complete", None), ("readings", {}), ("counted_gate", {"d": 1.5}), ("reason", None),
-     ("ledger", []), ("return_overdue", 1)],
+     ("because", []), ("ledger", []), ("return_overdue", 1)],
 )  # fmt: skip
 def test_a_record_with_wrong_types_is_a_value_error(name: str, value: object) -> None:
     """JSON has types of its own; the wrong ones are refused."""

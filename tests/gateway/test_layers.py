@@ -182,6 +182,21 @@ class TestModels:
         tell(counted=0, ceiling=1_000, counted_gate={"2026-08-14": 0}, until="2026-08-15T00:00:00+08:00")
         assert (await guard.admit(model="m", estimate=100)).remaining == 300
 
+    async def test_own_counts_stand_in_the_day_the_call_ended(
+        self, url: str, guard_on: Make, tell: Tell, clock: Clock, redis: Redis
+    ) -> None:
+        """The event of a call says when it ended, and the engine counts it in that day: so does the gate."""
+        tell(counted=0, ceiling=1_000, until=None)
+        guard = guard_on(url, engine=ENGINE)
+        clock.now += 12 * HOUR - 1
+        tell(counted=0, ceiling=1_000, until=None)
+        admission = await guard.admit(model="m", estimate=10)
+        clock.now += 1
+        settlement = await guard.settle(admission, 600)
+        assert guard.core.to_text(settlement.at).startswith("2026-08-14T00:00:00")
+        assert redis.get(KEYS.own("model:m", "c1", "2026-08-14")) == "600"
+        assert redis.get(KEYS.own("model:m", "c1", "2026-08-13")) is None
+
     async def test_lost_counters_come_back_from_the_engine(
         self, url: str, guard_on: Make, tell: Tell, redis: Redis
     ) -> None:

@@ -85,6 +85,7 @@ class Reservations(RuleBasedStateMachine):
         self.under_way: list[Admission] = []
         self.finished: list[Admission] = []
         self.cancelled: list[Admission] = []
+        self.grants: set[str] = set()
         self.made = 0
 
     def do(self, coroutine: Any) -> Any:
@@ -181,6 +182,7 @@ class Reservations(RuleBasedStateMachine):
         self.redis.flushall()
         self.books.holds.clear()
         self.books.granted.clear()
+        self.grants.clear()
 
     @rule(tokens=st.integers(-200, 500), grant=st.integers(1, 3), window=st.sampled_from(["day", "month"]))
     def top_up(self, tokens: int, grant: int, window: str) -> None:
@@ -188,7 +190,9 @@ class Reservations(RuleBasedStateMachine):
         name = windows(self.clock.now)[window == "month"]
         before = self.books.granted.get(name, 0)
         total = self.do(self.guard.top_up("t", window, tokens, grant_id=f"{name}-{grant}"))
-        assert total in {before, before + tokens}
+        fresh = f"{name}-{grant}" not in self.grants
+        assert total == before + (tokens if fresh else 0)
+        self.grants.add(f"{name}-{grant}")
         self.books.granted[name] = total
 
     @invariant()
@@ -237,6 +241,18 @@ async def test_what_is_no_number_of_tokens_is_refused(url: str, guard_on: Callab
     standing = await guard.standing("t")
     assert isinstance(standing, Standing)
     assert (standing.day.used, standing.day.held) == (0, 100)
+
+
+async def test_a_cancelled_id_may_come_again(url: str, guard_on: Callable[..., Guard]) -> None:
+    """Cancelled, admitted again under the same id, cancelled again: nothing stays reserved."""
+    guard = guard_on(url, default=BUDGET)
+    for _ in range(2):
+        admission = await guard.admit(model="m", tenant="t", estimate=100, request_id="r")
+        assert admission.allowed
+        assert (await guard.cancel(admission)).outcome is Outcome.SETTLED
+    standing = await guard.standing("t")
+    assert isinstance(standing, Standing)
+    assert standing.day.held == 0
 
 
 async def test_dead_callers_block_nobody(url: str, clock: Clock, guard_on: Callable[..., Guard]) -> None:

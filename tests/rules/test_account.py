@@ -5,73 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-import msgspec
 import pytest
 
 from rules.account import Account
 from rules.calendar import Calendar
-from rules.facts import Heard, Minutes, Partial, Sums, Watermark
-from rules.judge import Judge, Outcome
-from rules.moment import DAY, HOUR, MINUTE, Millis
-from rules.policy import Policy
-from rules.records import Package, Reading
-from rules.rulebook import Rulebook
-from streams.policy_file import default_rulebook
+from rules.moment import DAY, HOUR, MINUTE
+from rules.records import Package
+from tests.rules.story import Story
 
-CALENDAR = Calendar()
-NIGHT = CALENDAR.start("2026-08-12")
-
-
-class Story:
-    """One model, metered in one partition; the judge may be restarted anywhere."""
-
-    def __init__(self, rulebook: Rulebook) -> None:
-        self.rulebook = rulebook
-        self.rows: dict[str, object] = {}
-        self.days: dict[str, int] = {}
-        self.hours: dict[int, list[int]] = {}
-        self.offset = 0
-        self.judge = self.start()
-
-    def start(self) -> Judge:
-        """A new owner with what was stored."""
-        self.judge = Judge(Policy(), self.rulebook, usage_partitions=1)
-        self.judge.restore(msgspec.json.decode(msgspec.json.encode(self.rows)))
-        return self.judge
-
-    def use(self, at: Millis, tokens: int) -> None:
-        day = CALENDAR.day(at)
-        self.days[day] = self.days.get(day, 0) + tokens
-        hour = self.hours.setdefault(at // HOUR, [0] * 60)
-        hour[at // MINUTE % 60] += tokens
-        self.offset += 1
-        self.judge.apply(Partial("model:m", 0, day, 0, self.offset, Sums(tokens=self.days[day])))
-        self.judge.apply(Minutes("model:m", 0, at // HOUR, 0, self.offset, list(hour)))
-
-    def read(self, at: Millis, available: int, *packages: Package) -> None:
-        self.offset += 1
-        reading = Reading(id=f"r{at}", at=at, model="m", available=available, source="api", packages=packages or None)
-        self.judge.apply(Heard("model:m", reading, f"b/0/{self.offset}"))
-
-    def rule(self, now: Millis) -> list[Outcome]:
-        self.offset += 1
-        self.judge.apply(Watermark("usage", 0, 0, self.offset, now, NIGHT))
-        outcomes = self.judge.rule(now, every=True)
-        for key, row in self.judge.take_rows().items():
-            self.rows.pop(key, None) if row is None else self.rows.update({key: row})
-        return outcomes
-
-    def account(self, now: Millis) -> Account:
-        """The account of the entry made at `now`."""
-        (outcome,) = self.rule(now)
-        assert outcome.history
-        assert outcome.account is not None
-        return outcome.account
+NIGHT = Calendar().start("2026-08-12")
 
 
 @pytest.fixture
 def story() -> Story:
-    return Story(default_rulebook(Policy()))
+    return Story(since=NIGHT)
 
 
 def busy_day(story: Story, *, restart: bool) -> Iterator[Account]:

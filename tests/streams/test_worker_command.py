@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
@@ -20,3 +21,13 @@ def test_a_mistake_of_the_operator_s_has_an_exit_code_of_its_own(tmp_path: Path)
     done = CliRunner().invoke(command, ["--policy", str(policy)])
     assert done.exit_code == MISUSE
     assert "timezone" in done.output
+
+
+def test_a_taken_port_is_told_in_one_line() -> None:
+    """Before Kafka is asked for, with 1: whoever holds the port may leave, so starting again is worth a try."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = CliRunner().invoke(command, ["--http", address, "--kafka", "127.0.0.1:1"])
+    assert done.exit_code == 1
+    assert done.output.startswith(f"Error: cannot listen on {address}: Address already in use")
+    assert len(done.output.splitlines()) == 1

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import HTTPErrorProcessor, Request, build_opener
 
-from blastdoor_gateway.events.outbox import Batch
+from blastdoor_gateway.events.outbox import Batch, UnusableError
 
 
 class HttpCarrier:
@@ -38,6 +38,9 @@ class HttpCarrier:
     def _post(self, body: bytes) -> None:
         request = Request(self._url, data=body, headers=self._headers, method="POST")  # noqa: S310  (checked above)
         with self._opener.open(request, timeout=self._within) as answer:
+            if answer.status == 400:
+                msg = f"the intake answered 400: {answer.read(500)!r}"
+                raise UnusableError(msg)
             if not 200 <= answer.status < 300:
                 msg = f"the intake answered {answer.status}"
                 raise OSError(msg)

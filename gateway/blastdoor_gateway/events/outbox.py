@@ -22,11 +22,16 @@ Batch = list[tuple[bytes, bytes]]
 """(key, value) of each event; the key is its id, so that a twin meets its twin."""
 
 
+class UnusableError(Exception):
+    """The other side will never take this batch."""
+
+
 class Carrier(Protocol):
     """Brings events to the engine."""
 
     async def deliver(self, batch: Batch) -> None:
-        """Returns when all have been taken. Whatever it raises, the batch comes again; the engine knows repeats."""
+        """Returns when all have been taken. Raises UnusableError for a batch that nobody will ever take; whatever else
+        it raises, the batch comes again, and the engine knows repeats."""
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -68,8 +73,12 @@ class Outbox:
         pause = 0.1
         while self._waiting:
             batch = [self._waiting[place] for place in range(min(500, len(self._waiting)))]
+            outcome = "sent"
             try:
                 await self._carrier.deliver(batch)
+            except UnusableError as error:
+                log.error("%d usage events are lost, they cannot be used: %s", len(batch), error)
+                outcome = "dropped"
             except Exception as error:  # noqa: BLE001  (a carrier's library may raise anything; nothing is lost by it)
                 log.warning("usage events cannot be delivered, %d wait: %s", len(self._waiting), error)
                 self._observer.event("failed")
@@ -79,4 +88,4 @@ class Outbox:
             pause = 0.1
             for _ in batch:
                 self._waiting.popleft()
-                self._observer.event("sent")
+                self._observer.event(outcome)

@@ -13,7 +13,7 @@ from blastdoor_gateway.events.build import outbox_from
 from blastdoor_gateway.events.event import UsageEvent
 from blastdoor_gateway.events.http import HttpCarrier
 from blastdoor_gateway.events.kafka import KafkaCarrier
-from blastdoor_gateway.events.outbox import Batch, Outbox
+from blastdoor_gateway.events.outbox import Batch, Outbox, UnusableError
 from blastdoor_gateway.money import Tokens
 from blastdoor_gateway.observer import Observer
 from blastdoor_gateway.settings import Settings
@@ -61,6 +61,25 @@ async def test_events_arrive_in_order_after_failures() -> None:
     await outbox.close()
     assert (carrier.taken, carrier.closed) == ([f"r{number}" for number in range(5)], True)
     assert heard.events == {"failed": 2, "sent": 5}
+
+
+async def test_a_batch_that_nobody_takes_does_not_stand_in_the_way() -> None:
+    """What the other side calls unusable is dropped and counted; what comes after it is sent."""
+
+    class Refuses(Balky):
+        async def deliver(self, batch: Batch) -> None:
+            if not self.taken:
+                self.taken.append("refused")
+                raise UnusableError
+            await super().deliver(batch)
+
+    carrier, heard = Refuses(0), Heard()
+    outbox = Outbox(carrier, heard)
+    outbox.put(event(1))
+    await asyncio.sleep(0.01)
+    outbox.put(event(2))
+    await outbox.close()
+    assert (carrier.taken, heard.events) == (["refused", "r2"], {"dropped": 1, "sent": 1})
 
 
 async def test_too_many_events_are_dropped_and_counted() -> None:

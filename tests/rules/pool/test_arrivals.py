@@ -121,6 +121,22 @@ def test_the_true_pool_stays_within_the_ends_over_an_arrival_in_full_swing(model
     assert used
 
 
+def test_the_high_end_stays_as_tight_as_it_was_when_old_hours_are_folded(model) -> None:
+    """The pool was empty when 700,000 came at 10:05. Usage never rests after that and is settled 20 minutes late, so
+    nothing is as telling as what was used by 10:05; at night the curve knows that hour only as a whole."""
+    quiet_pool(model, old(model, 9_000), available=10_000)
+    model.use("09:40", 9_000)
+    empty = model.package("pkg-1", 600_000, 0, YESTERDAY, MONTH)
+    model.read("10:04", 0, empty)
+    for minute in range(6, 11 * 60, 10):
+        text = f"{10 + minute // 60}:{minute % 60:02}"
+        model.use(text, 5_000 if minute > 6 else 0)
+        left = 700_000 - 5_000 * max(0, (minute - 26) // 10)
+        model.curve.fold(model.at(text))
+        model.read(text + ":30", left, empty, model.package("pkg-2", 700_000, left, "10:05", MONTH))
+        assert model.low <= 710_000 <= model.high <= 710_300
+
+
 def test_after_an_overrun_a_package_is_not_used_up_by_what_was_charged(model) -> None:
     """Charged tokens are gone; the pool is then all used so far plus the new package."""
     quiet_pool(model, old(model, 9_000), available=10_000)

@@ -45,6 +45,30 @@ def test_a_learned_lag_is_forgotten_after_a_day_without_another(model) -> None:
     assert model.bounds.lag_bound == 30 * MINUTE
 
 
+def two_days(minute: int) -> str:
+    """`minute` minutes after 08:00, over midnight as well."""
+    day, time = divmod(8 * 60 + minute, 24 * 60)
+    return f"2026-08-{13 + day}T{time // 60:02}:{time % 60:02}:00+08:00"
+
+
+def test_a_learned_lag_is_kept_as_long_as_readings_need_it(model) -> None:
+    """Books that stay 50 minutes behind teach a bound once. No reading breaks it, so it must not be forgotten a day
+    later: the next readings would be believed too much. A day after the books are up to date it is."""
+    known(model)
+    for minute in range(10, 30 * 60, 10):
+        model.use(two_days(minute), 1_000)
+        model.read(two_days(minute), 999_000 - 1_000 * max(0, minute - 50) // 10)
+        assert model.bounds.pool_low <= 1_000_000
+    assert set(model.kinds) == {"lag_bound_broken", "return_overdue"}
+    broken = [notice.at for notice in model.notices if notice.kind == "lag_bound_broken"]
+    assert max(broken) < model.at("10:00")
+    assert model.bounds.lag_bound >= 50 * MINUTE
+    left = 999_000 - 100 * (30 * 60 - 10)
+    model.read(two_days(32 * 60), left)
+    model.read(two_days(55 * 60), left)
+    assert model.bounds.lag_bound == 30 * MINUTE
+
+
 def test_more_than_any_lag_explains_is_an_arrival_nobody_saw(model) -> None:
     """Not even C(t - 6 h) fits: the pool is started afresh, and what the episode added to D is undone."""
     known(model)

@@ -36,6 +36,12 @@ def test_the_interval_charges_nothing_even_without_a_buffer(outcomes) -> None:
     assert total(outcomes, "interval", "outside") == 0
 
 
+def test_no_limit_is_ever_above_the_true_pool(outcomes) -> None:
+    """At every single call, also between two readings; that of v6 is, thousands of times."""
+    assert total(outcomes, "interval", "above") == 0
+    assert total(outcomes, "v6", "above") > 1_000
+
+
 def test_the_books_hold_the_truth_at_every_reading(outcomes) -> None:
     """What the day really began with and what is really left are in the ledger, and each opening meets the evening."""
     assert total(outcomes, "interval", "booked") > 0.9 * total(outcomes, "interval", "readings")

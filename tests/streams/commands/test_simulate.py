@@ -49,3 +49,10 @@ def test_the_days_asked_for_are_played_exactly() -> None:
     """The last run is shorter where they do not divide."""
     (line,) = run("--days", "11", "--formula", "v4", "--json").splitlines()
     assert json.loads(line)["days"] == 11
+
+
+def test_kinds_without_a_day_are_not_shown_as_zero() -> None:
+    """With fewer days than kinds the table has the kinds that were played, and says that there are more."""
+    shown = run("--days", "1", "--kind", "steady", "--kind", "cold", "--formula", "interval")
+    assert "cold" not in shown
+    assert "too few days for all kinds: 1 of 2" in shown

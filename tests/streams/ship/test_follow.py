@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import signal
 import subprocess
@@ -138,6 +139,37 @@ async def test_killed_shippers_lose_nothing(target: Any, tmp_path: Path) -> None
         await target.read_all(target.topics.usage, written - 3000)
         process.kill()
         process.wait()
+    process = shipper(target, file)
+    found = await target.read_all(target.topics.usage, written)
+    while len({record.key for record in found}) < written:
+        found = await target.read_all(target.topics.usage, len(found) + 1)
+    process.kill()
+    process.wait()
+    assert len({(record.partition, record.key) for record in found}) == written
+
+
+async def test_rotation_and_kills_together_lose_nothing(target: Any, tmp_path: Path) -> None:
+    """The log is rotated while it is followed, while the shipper is dead, and packed: every event arrives."""
+    file = tmp_path / "a.jsonl"
+    file.touch()
+    written = 0
+    for turn in range(4):
+        process = shipper(target, file)
+        for _ in range(2):
+            append(file, events(*range(written, written + 1000)))
+            written += 1000
+        await target.read_all(target.topics.usage, written - 1500)
+        process.kill()
+        process.wait()
+        append(file, events(*range(written, written + 1000)))
+        written += 1000
+        old = file.rename(tmp_path / f"a.jsonl.{4 - turn}")
+        if turn % 2:
+            packed = old.with_name(f"{old.name}.gz")
+            packed.write_bytes(gzip.compress(old.read_bytes()))
+            old.unlink()
+        append(file, events(written))
+        written += 1
     process = shipper(target, file)
     found = await target.read_all(target.topics.usage, written)
     while len({record.key for record in found}) < written:

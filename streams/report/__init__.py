@@ -1,0 +1,1 @@
+"""What a replayed recording shows: tables, a report on each formula, a picture."""
