@@ -159,8 +159,9 @@ def test_a_share_and_an_absolute_number_are_both_told() -> None:
         default=ModelTerms(small_buffer=0), rules=(*default_rules(), rule), alerts=Alerting(thresholds=(0.5,))
     )
     story = Story(policy, default_rulebook(policy))
-    for minute in range(0, 90, 5):  # beyond that the books would be later than believed
-        story.at(minute, 0 if minute < 60 else 20_000 * (minute - 60), 1_000_000)
+    for minute in range(0, 120, 5):
+        used = 0 if minute < 60 else 10_000 * (minute - 60)
+        story.at(minute, used, 1_000_000 - used)
     told = {(alert.kind, alert.threshold or alert.rule) for alert in story.alerts}
     assert told == {(Kind.RULE, "half-a-million"), (Kind.THRESHOLD, 0.5)}
     assert len(story.alerts) == 2
