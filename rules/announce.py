@@ -9,9 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.alerts import Alert, Ended, Kind, Severity, alert_id
-from rules.calendar import Day
 from rules.episodes import Cadence, Condition, Episode, Telling, follow, named
-from rules.facts import GLOBAL
 from rules.moment import HOUR
 from rules.policy import Alerting
 from rules.pool_state import Notice
@@ -76,20 +74,6 @@ def outbid(ruling: Ruling) -> Alert:
     """Somebody else publishes decisions under our name, and newer ones. Ours are above them again; once a day."""
     reason = "Redis held a newer decision than ours: does a second engine run with the same Redis and prefix?"
     return _alert(ruling, Kind.FOREIGN_WRITE, Severity.WARNING, f"{Kind.FOREIGN_WRITE}:decision", reason, {})
-
-
-def clocks_apart(notice: Notice, window: Day) -> Alert:
-    """Usage carries times that do not fit its receipt: about whoever sends it, not about one model."""
-    return Alert(
-        id=alert_id(GLOBAL, window, f"{notice.kind}:{notice.numbers['episode']}", 0),
-        kind=notice.kind,
-        severity=Severity.WARNING,
-        scope=GLOBAL,
-        at=notice.at,
-        window=window,
-        reason=notice.reason,
-        details={"ahead_ms": str(notice.numbers["ahead_ms"])},
-    )
 
 
 def _told_by_threshold(ruling: Ruling, alerting: Alerting) -> bool:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from rules.alerts import Kind
 from rules.moment import HOUR, MINUTE, SECOND, Millis
-from rules.pool_state import Notice
 
 # Usage is known by the minute, so less moves no bound. Synchronised clocks keep to a second, and a record is under way
 # for a few.
 TOLERANCE: Millis = MINUTE
 EPISODE: Millis = HOUR  # what comes again within it is the same
-BELIEVED = 3  # a record or two may have been held up; none comes before its time
+BELIEVED = 3  # a record or two may have been held up
 
 
 def apart(at: Millis, received: Millis) -> Millis:
@@ -34,25 +32,19 @@ def says(ahead: Millis) -> str:
 
 
 class ClockWatch(Struct):
-    """What was seen of usage in the episode that goes on, or the last one."""
+    """What was seen of usage lately: how often it was apart, when last, and by how much then."""
 
-    episode: int = 0
-    last: Millis = 0
     seen: int = 0
-    told: bool = False
+    last: Millis = 0
+    ahead: Millis = 0
 
-    def note(self, ahead: Millis, now: Millis) -> Notice | None:
-        """Usage was `apart` by so much; what is to be told of it, once an episode."""
+    def note(self, ahead: Millis, now: Millis) -> None:
+        """Usage was apart by so much. None comes before its time, so one that is ahead is enough."""
         if now - self.last > EPISODE:
-            self.episode, self.seen, self.told = self.episode + 1, 0, False
-        self.last = max(self.last, now)
-        self.seen += 1
-        if self.told or (ahead < 0 and self.seen < BELIEVED):
-            return None
-        self.told = True
-        return Notice(
-            kind=Kind.CLOCKS_APART,
-            at=now,
-            reason=f"times of usage are {says(ahead)}",
-            numbers={"episode": self.episode, "ahead_ms": ahead},
-        )
+            self.seen = 0
+        self.seen += BELIEVED if ahead > 0 else 1
+        self.last, self.ahead = max(self.last, now), ahead
+
+    def apart(self, now: Millis) -> Millis:
+        """By how much clocks are apart, as far as that is certain; 0: they are not."""
+        return self.ahead if self.seen >= BELIEVED and now - self.last <= EPISODE else 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from rules.account import Account
 from rules.facts import Scope
 from rules.formulas import FORMULAS, Inputs
 from rules.grounds import Grounds, LagBound, Moved, Part, Remembered, Said
@@ -34,6 +35,7 @@ class Decided(Struct, frozen=True, kw_only=True):
     lag_tokens_low: int | None = None
     lag_tokens_high: int | None = None
     grounds: Grounds | None = None  # None: another version wrote it
+    account: Account | None = None  # of the day; only entries of the history carry one
     refusal: Refusal | None = None  # the last call of the day that the recorded gate says it refused
 
     def number(self, name: str) -> int | None:

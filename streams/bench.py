@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rules.alerts import Alert
-from rules.announce import clocks_apart
-from rules.calendar import Calendar
-from rules.clocks import ClockWatch
 from rules.engine_watch import EngineRow, EngineWatch
 from rules.facts import Fact, Scope, Watermark
 from rules.judge import Judge, Outcome
@@ -21,7 +18,6 @@ from rules.ruling import Ruling
 WAITING_ROW = "waiting"
 EPOCH_ROW = "epoch"
 ENGINE_ROW = "engine"
-CLOCKS_ROW = "clocks"
 REPORTS_KEPT = 1_000
 TICK: Millis = SECOND  # how often every scope is ruled on without news
 
@@ -36,24 +32,17 @@ class Ruled(NamedTuple):
 
 
 class Bench:
-    """A judge with its clock. `lockstep` None: wall time, facts take effect as they come.
-
-    With a `calendar` it speaks for the scope `global`, too: about the clocks of whoever sends usage; with `engine`
-    about how far the engine is.
-    """
+    """A judge with its clock. `lockstep` None: wall time, facts take effect as they come. With `engine` it speaks for
+    the engine as well."""
 
     def __init__(
         self,
         judge: Judge,
         lockstep: LockStep | None,
         now: Millis,
-        calendar: Calendar | None = None,
         engine: EngineWatch | None = None,
     ) -> None:
         self.judge = judge
-        self._calendar = calendar
-        self._clocks = ClockWatch()
-        self._apart: list[Millis] = []
         self.epoch = now
         self._lockstep = lockstep
         self._engine = engine
@@ -72,7 +61,6 @@ class Bench:
         said = own.pop(ENGINE_ROW, None)
         if self._engine is not None and said is not None:
             self._engine.row = msgspec.convert(said, EngineRow)
-        self._clocks = msgspec.convert(own.pop(CLOCKS_ROW, {}), ClockWatch)
         self.judge.restore(own)
         if self._lockstep is not None:
             for mark in self.judge.marks.known.values():
@@ -89,8 +77,8 @@ class Bench:
     def add(self, fact: Fact) -> None:
         """Take a fact: at once in wall time, at its tick in event time."""
         if self._lockstep is None:
-            if type(fact) is Watermark and fact.apart:
-                self._apart.append(fact.apart)
+            if type(fact) is Watermark and self._engine is not None:
+                self._engine.hear(fact)
             self.judge.apply(fact)
             return
         self._lockstep.add(fact)
@@ -101,7 +89,6 @@ class Bench:
         """Rule on what was touched; now and then on everything."""
         if self._lockstep is None:
             every = self._time_for_all(now)
-            self._watch_clocks(now)
             yield from self._number(self.judge.rule(now, every=every))
             if every and self._engine is not None:
                 self._watch(self._engine, now)
@@ -143,18 +130,10 @@ class Bench:
         return rows
 
     def _watch(self, engine: EngineWatch, now: Millis) -> None:
-        alerts = engine.look(self.judge.marks, now)
-        if alerts:
-            self._reports += alerts
+        alerts, changed = engine.look(self.judge.marks, now)
+        self._reports += alerts
+        if changed:
             self._changes[ENGINE_ROW] = msgspec.to_builtins(engine.row)
-
-    def _watch_clocks(self, now: Millis) -> None:
-        apart, self._apart = self._apart, []
-        if self._calendar is None or not apart:
-            return
-        notices = [self._clocks.note(ahead, now) for ahead in apart]
-        self._reports += [clocks_apart(notice, self._calendar.day(now)) for notice in notices if notice]
-        self._changes[CLOCKS_ROW] = msgspec.to_builtins(self._clocks)
 
     def _time_for_all(self, now: Millis) -> bool:
         if self._ruled_all_at is not None and 0 <= now - self._ruled_all_at < TICK:

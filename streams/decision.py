@@ -10,6 +10,7 @@ from blastdoor_gateway.contract import Action, Decision
 
 from rules.account import Account
 from rules.grounds import Grounds
+from rules.ledger import Ledger
 from rules.moment import to_rfc3339
 from rules.ruling import Ruling
 
@@ -62,7 +63,7 @@ def _told(account: Account, zone: tzinfo) -> dict[str, Any]:
     """The day's account as fields of a decision."""
     ledger, ahead = account.ledger, account.outlook
     return {
-        "ledger": {} if ledger is None else msgspec.to_builtins(ledger) | {"meets": ledger.meets},
+        "ledger": {} if ledger is None else _ledger(ledger),
         "expected_return": ahead.expected_return,
         "returned": ahead.returned,
         "return_overdue": ahead.overdue,
@@ -73,3 +74,9 @@ def _told(account: Account, zone: tzinfo) -> dict[str, Any]:
             for known in ahead.will_expire
         },
     }
+
+
+def _ledger(ledger: Ledger) -> dict[str, Any]:
+    """As JSON has it, amounts as lists."""
+    fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(ledger))
+    return fields | {"meets": ledger.meets}

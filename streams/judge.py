@@ -71,9 +71,10 @@ class JudgeStep:
         """Take up the partition's books. Every scope is ruled on anew, so Redis and the topics get the newest again."""
         judge = Judge(self._policy, self._rulebook, self._partitions)
         lockstep = LockStep({"usage": self._partitions, "balances": self._partitions, "controls": self._partitions})
-        calendar = self._policy.calendar() if partition == facts_partition(GLOBAL, self._partitions) else None
-        engine = EngineWatch(self._policy.alerts, calendar, self._clock()) if calendar is not None else None
-        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), calendar, engine)
+        engine = None
+        if partition == facts_partition(GLOBAL, self._partitions):
+            engine = EngineWatch(self._policy.alerts, self._policy.calendar(), self._clock())
+        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), engine)
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch

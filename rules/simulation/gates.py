@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from rules.account import Evening, account, evening_of
+from rules.alerts import Kind
 from rules.calendar import Calendar
 from rules.calibration import calibrate
-from rules.clocks import ClockWatch, apart
+from rules.clocks import ClockWatch, apart, says
 from rules.curve import Curve
 from rules.formulas import FORMULAS, Inputs
 from rules.ledger import Ledger
@@ -126,9 +127,14 @@ class IntervalGate:
     def count(self, at: Millis, tokens: int) -> None:
         stamp = at + self._skew
         self.curve.add(stamp, tokens)
-        ahead = apart(stamp, at)
-        notice = self._watch.note(ahead, at) if ahead else None
-        self.notices += [notice] if notice else []
+        if ahead := apart(stamp, at):
+            self._note_apart(ahead, at)
+
+    def _note_apart(self, ahead: Millis, at: Millis) -> None:
+        told = self._watch.apart(at)
+        self._watch.note(ahead, at)
+        if not told and self._watch.apart(at):
+            self.notices.append(Notice(kind=Kind.CLOCKS_APART, at=at, reason=f"times of usage are {says(ahead)}"))
 
     def hear(self, reading: Reading) -> None:
         observe(self.state, reading, reading.at)

@@ -13,6 +13,7 @@ from rules.model_facts import model_facts
 from rules.moment import Millis, from_datetime
 from rules.records import Refusal
 from rules.scope_facts import FactValue
+from streams.explaining.books import read_account
 
 
 def to_decided(decision: Decision, origin: str, refusal: Refusal | None = None) -> Decided:
@@ -34,6 +35,7 @@ def to_decided(decision: Decision, origin: str, refusal: Refusal | None = None) 
         lag_tokens_low=decision.lag_tokens_low,
         lag_tokens_high=decision.lag_tokens_high,
         grounds=grounds,
+        account=read_account(decision),
         refusal=refusal,
     )
 

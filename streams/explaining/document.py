@@ -11,6 +11,7 @@ from rules.explain import EndSum, Explanation, Step
 from rules.grounds import LagBound, Moved, Remembered, Said
 from rules.moment import Millis, to_rfc3339
 from rules.pool_state import Expired
+from streams.explaining.books import to_object
 
 Object = dict[str, Any]
 
@@ -43,7 +44,7 @@ def document(explanation: Explanation, zone: tzinfo) -> Object:
         "complete_until": time(grounds.complete_until) if grounds else None,
         "believed_from": time(grounds.believed_from) if grounds else None,
         "positions": grounds.positions if grounds else {},
-    }
+    } | to_object(decided.account, time)
 
 
 class _Times:

@@ -47,7 +47,7 @@ def recall(recording: Recording, policy: Policy, rulebook: Rulebook, model: str,
     refusal = replay.refusals.get(scope)
     if refusal is not None and refusal.at < sight.metered.day_start:
         refusal = None
-    return Recalled(to_decision(ruling, (0, 0), policy.calendar().zone, None, grounds), refusal)
+    return Recalled(to_decision(ruling, (0, 0), policy.calendar().zone, book.account(sight), grounds), refusal)
 
 
 def _located(grounds: Grounds, origins: dict[str, str]) -> Grounds:

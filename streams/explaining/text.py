@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rules.explain import Asked, EndSum, Explanation, OtherFormula, WallHeight
 from rules.grounds import Grounds, Part, Remembered, Said
 from rules.saying import readable
+from streams.explaining.books import books
 from streams.explaining.steps import Narrator
 from streams.explaining.wording import Times, amount, folded, number, short, span
 
@@ -17,7 +18,7 @@ _SHAPING = {Part.LOW, Part.HIGH, Part.LATEST, Part.WAITS, Part.EARLY, Part.SILEN
 
 def lines(explanation: Explanation, times: Times) -> Iterator[str]:
     """The whole explanation."""
-    for section in (_head, _rule, _limit, _pool, _steps, _others, _facts, _places):
+    for section in (_head, _rule, _limit, _pool, _steps, _books, _others, _facts, _places):
         yield from section(explanation, times)
 
 
@@ -122,6 +123,12 @@ def _steps(explanation: Explanation, times: Times) -> Iterator[str]:
         yield f"  ({others} more {'reading is' if others == 1 else 'readings are'} kept, but not needed for either end)"
     if not explanation.steps:
         yield "  nothing yet"
+
+
+def _books(explanation: Explanation, times: Times) -> Iterator[str]:
+    if explanation.decided.account is not None:
+        yield ""
+        yield from books(explanation.decided.account, times)
 
 
 def _others(explanation: Explanation, _: Times) -> Iterator[str]:

@@ -210,25 +210,29 @@ def test_the_history_tells_the_days_account_and_redis_does_not() -> None:
     assert "ledger" not in decision.to_hash()
 
 
-def apart_for_minutes(partitions: int) -> list[Alert]:
-    """What a judge of partition 0 tells of watermarks that say so for five minutes, with a restart after each."""
+def apart_for_minutes(partitions: int, last: int = 4) -> list[tuple[str, str]]:
+    """(kind, scope) of what a judge of partition 0 tells of clocks: watermarks say for five minutes that they are apart
+    and nothing after that, with a restart after each; it looks until minute `last`."""
     bed = Bed(event_clock=False, partitions=partitions)
-    for number in range(5):
-        at = START + number * MINUTE
-        bed.add(*(Watermark("usage", partition, 0, number, at, START, 2 * MINUTE) for partition in (0, 1)))
+    for number in range(last + 1):
+        at, apart = START + number * MINUTE, 2 * MINUTE if number < 5 else 0
+        bed.add(*(Watermark("usage", partition, 0, number, at, START, apart) for partition in (0, 1)[:partitions]))
+        bed.now = at
         bed.partition.handle(2)
         bed.partition.flush(bed.now)
         bed.partition.start()
-        bed.now += MINUTE
-    return [alert for alert in bed.alerts() if alert.kind is Kind.CLOCKS_APART]
+    told = [alert for alert in bed.alerts() if Kind.CLOCKS_APART in (alert.kind, *(end.kind for end in alert.ends))]
+    return [(alert.kind.value, alert.scope) for alert in told]
 
 
 def test_clocks_that_are_apart_are_told_once_and_by_one_judge() -> None:
-    """Every partition of usage says so again and again, and all judges hear it: people hear it once, of `global`."""
+    """Every partition of usage says so again and again, and all judges hear it: people hear it once, and once more when
+    an hour has passed without."""
     one, other = (facts_partition("global", partitions) for partitions in (1, 2))
     assert (one, other) == (0, 1)
-    assert [alert.scope for alert in apart_for_minutes(1)] == ["global"]
+    assert apart_for_minutes(1) == [("clocks_apart", "engine")]
     assert apart_for_minutes(2) == []
+    assert apart_for_minutes(1, last=70) == [("clocks_apart", "engine"), ("recovered", "engine")]
 
 
 MARK = {

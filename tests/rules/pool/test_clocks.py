@@ -5,10 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from rules.clocks import TOLERANCE, ClockWatch, apart
+from rules.clocks import TOLERANCE, ClockWatch, apart, says
 from rules.moment import HOUR, MINUTE, SECOND
 from rules.pool import observe
-from rules.pool_state import Notice
 from rules.records import Reading
 
 NOON = 1_786_593_600_000
@@ -26,40 +25,37 @@ def test_two_minutes_are_apart_either_way(off: int) -> None:
     assert apart(NOON + off, NOON) == off
 
 
-def told(watch: ClockWatch, *samples: tuple[int, int]) -> list[Notice]:
-    """What is told of samples (minute, ahead in minutes), the state through JSON between any two."""
-    notices = []
-    for minute, ahead in samples:
+def seen(*samples: tuple[int, int], until: int = 0) -> list[int]:
+    """At which minutes clocks count as apart, by samples (minute, ahead in minutes); the state goes through JSON."""
+    watch, waiting, apart_at = ClockWatch(), dict(samples), []
+    for minute in range(max(until, *waiting) + 1):
+        now = NOON + minute * MINUTE
+        if minute in waiting:
+            watch.note(waiting[minute] * MINUTE, now)
         watch = msgspec.json.decode(msgspec.json.encode(watch), type=ClockWatch)
-        notice = watch.note(ahead * MINUTE, NOON + minute * MINUTE)
-        notices += [notice] if notice else []
-    return notices
+        apart_at += [minute] if watch.apart(now) else []
+    return apart_at
 
 
-def test_usage_ahead_of_its_receipt_is_told_at_once_and_once() -> None:
-    """Nothing comes before its time, so one sample is enough; the rest of the day adds nothing."""
-    (notice,) = told(ClockWatch(), *((minute, 2) for minute in range(0, 600, 10)))
-    assert notice.at == NOON
-    assert "120 s ahead" in notice.reason
+def test_usage_ahead_of_its_receipt_counts_at_once() -> None:
+    """Nothing comes before its time, so one sample is enough; an hour without another, and it is over."""
+    assert seen((5, 2), until=100) == list(range(5, 66))
 
 
-def test_usage_behind_is_told_when_it_comes_again() -> None:
-    """One record may have been held up; the third is no accident."""
-    (notice,) = told(ClockWatch(), *((minute, -2) for minute in range(10)))
-    assert notice.at == NOON + 2 * MINUTE
-    assert "120 s behind" in notice.reason
+def test_usage_behind_counts_when_it_comes_again() -> None:
+    """One record or two may have been held up; the third is no accident."""
+    assert seen(*((minute, -2) for minute in range(10))) == list(range(2, 10))
 
 
-def test_one_late_record_now_and_then_is_not_told() -> None:
+def test_one_late_record_now_and_then_is_nothing() -> None:
     """Two hours apart they have nothing to do with each other."""
-    assert told(ClockWatch(), *((hour * 120, -2) for hour in range(12))) == []
+    assert seen(*((hour * 120, -2) for hour in range(6))) == []
 
 
-def test_another_episode_is_told_again() -> None:
-    """After an hour without, it is another one, with a number of its own."""
-    first, second = told(ClockWatch(), (0, 2), (59, 2), (121, 2))
-    assert (first.at, second.at) == (NOON, NOON + 121 * MINUTE)
-    assert first.numbers["episode"] != second.numbers["episode"]
+def test_it_says_which_way_and_by_how_much() -> None:
+    """A person must know which clock to look at."""
+    assert says(2 * MINUTE).startswith("120 s ahead")
+    assert says(-2 * MINUTE).startswith("120 s behind")
 
 
 def hear(model, text: str, off: int) -> None:

@@ -10,8 +10,10 @@ import msgspec
 import pytest
 from blastdoor_gateway.contract import Decision
 
+from rules.book import Sight
 from rules.grounds import Grounds
 from rules.replay import Replay
+from rules.ruling import Ruling
 from streams.decision import to_decision
 from streams.explaining.decided import to_decided
 from streams.recording import Recording
@@ -24,14 +26,21 @@ def decision() -> Decision:
     return Decision.from_json(decide([FIRST, SECOND]).to_json())
 
 
-def decide(files) -> Decision:
+def ruled(files) -> tuple[Ruling, Sight, Replay]:
+    """What holds at the end of a recording."""
     replay = Replay(POLICY, RULEBOOK, ())
     for _ in replay.run(Recording(files, ZONE).records):
         pass
     (book,) = replay.judge.books.values()
     sight = book.look(replay.meter.clock.now, replay.judge.marks)
-    ruling = book.rule(sight, RULEBOOK)
-    return to_decision(ruling, (7, 1), ZONE, None, book.grounds(sight, ruling, RULEBOOK, replay.judge.marks))
+    return book.rule(sight, RULEBOOK), sight, replay
+
+
+def decide(files) -> Decision:
+    ruling, sight, replay = ruled(files)
+    (book,) = replay.judge.books.values()
+    account = book.account(sight)
+    return to_decision(ruling, (7, 1), ZONE, account, book.grounds(sight, ruling, RULEBOOK, replay.judge.marks))
 
 
 def test_grounds_survive_the_topic(decision: Decision) -> None:
@@ -39,6 +48,25 @@ def test_grounds_survive_the_topic(decision: Decision) -> None:
     found = to_decided(decision, "t/0/1").grounds
     assert found is not None
     assert msgspec.json.decode(msgspec.json.encode(found)) == decision.because
+
+
+def test_the_days_account_survives_the_topic(decision: Decision) -> None:
+    """Written anew from what was read, it is the same record."""
+    account = to_decided(decision, "t/0/1").account
+    assert account is not None
+    again = to_decision(ruled([FIRST, SECOND])[0], decision.version, ZONE, account)
+    for name in ("ledger", "expected_return", "returned", "return_overdue", "runs_out_at", "will_expire"):
+        assert getattr(again, name) == getattr(decision, name)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"ledger": {"opening": 7}}, {"will_expire": {"p": 7}}, {"will_expire": {"p": {}}}, {"runs_out_at": "soon"}],
+)
+def test_an_account_that_is_not_understood_is_none(decision: Decision, changes: dict[str, object]) -> None:
+    """And the decision still is; a step of usage has none to begin with."""
+    assert to_decided(replace(decision, **changes), "t/0/1").account is None
+    assert to_decided(replace(decision, returned=None), "t/0/1").account is None
 
 
 def test_the_facts_are_those_the_rules_saw(decision: Decision) -> None:

@@ -60,6 +60,16 @@ def test_what_v6_would_have_let_through_is_told() -> None:
     assert (v6["raw"], v6["limit"], v6["beyond"]) == (2_341_794, 2_000_000, 99_466)
 
 
+def test_the_books_of_the_day_are_told() -> None:
+    """The incident's second day: what the evening left, what came back, what was used, what is left, at both ends."""
+    found = told("cap")
+    ledger, ahead = found["ledger"], found["outlook"]
+    assert ledger["opening"] == ledger["carried"] == [596_719, 597_019]
+    assert (ledger["used"], ledger["returns"], ledger["meets"]) == (665_268, [1_645_309, 1_645_309], True)
+    assert (ahead["expected_return"], ahead["returned"], ahead["overdue"]) == (1_696_135, 1_645_309, False)
+    assert told("stale")["ledger"] is None
+
+
 @pytest.mark.parametrize(("kind", "step"), [("loss", "change"), ("expiry", "expired"), ("lag-learned", "lag_bound")])
 def test_what_happened_to_the_pool_is_a_step(kind: str, step: str) -> None:
     """Arrivals, losses, ends of packages and a longer lag bound, in order of time."""
