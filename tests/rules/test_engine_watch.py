@@ -44,7 +44,7 @@ def test_one_partition_behind_is_told_until_it_has_caught_up() -> None:
         for partition, at in ((0, now), (1, stuck)):
             marks.merge(Watermark("usage", partition, 0, minute, at, START))
         watch = EngineWatch(Alerting(), CALENDAR, START, row)  # as after a restart, but with time enough
-        alerts += watch.look(marks, now)
+        alerts += watch.look(marks, now)[0]
         row = msgspec.json.decode(msgspec.json.encode(watch.row), type=EngineRow)
     assert [(alert.kind, (alert.at - START) // MINUTE) for alert in alerts] == [
         (Kind.ENGINE_BEHIND, 10), (Kind.RECOVERED, 20),
