@@ -8,6 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from rules.calendar import Day
+from rules.day_book import DayBook
 from rules.facts import Scope
 from rules.moment import Millis
 
@@ -42,7 +43,6 @@ class Kind(StrEnum):
     DEAD_LETTERS = "dead_letters"  # records that cannot be read become more
     REDIS_UNREACHABLE = "redis_unreachable"
     REDIS_GROWING = "redis_growing"
-    DAY_CLOSED = "day_closed"  # the books of one scope for one day; people get them in the digest
     DIGEST = "digest"  # the books of all scopes for one day
     POLL_STOPPED = "poll_stopped"  # a provider refuses to be asked until the operator acts
     TEST = "test"
@@ -81,6 +81,7 @@ class Alert(Struct, frozen=True, kw_only=True):
     again: int = 0  # how often the same has been told before: a condition that lasts is repeated now and then
     ends: tuple[Ended, ...] = ()
     until: Millis | None = None  # when it ends by itself, at the latest
+    books: tuple[DayBook, ...] = ()  # of DIGEST: the day of every scope, the most used first
 
 
 def alert_id(scope: Scope, window: Day, what: str, grant: int) -> str:

@@ -16,6 +16,8 @@ from rules.calibration import calibrate
 from rules.concerns import concerns, refused_since
 from rules.counter import Counter
 from rules.curve import Folded
+from rules.day_book import DayBook
+from rules.day_end import DayEnd, Frame, Refusing, day_book, refusing_after
 from rules.facts import Heard, Minutes, Partial, Scope
 from rules.grounds import Grounds, Terms
 from rules.hindsight import Seen
@@ -43,6 +45,8 @@ class BookRow(Struct, kw_only=True):
     folded: Folded = field(default_factory=Folded)
     announced: Announced = Announced()
     refused_since: Millis = 0  # calls are to be refused since then; 0: they are not
+    refusing: Refusing = Refusing()
+    day_end: DayEnd | None = None  # of a day whose usage is not complete yet
     carried: int = 0
     closed_before: Day = ""
     last: Ruling | None = None  # the newest in the history
@@ -167,6 +171,31 @@ class ModelBook:
         alerts, row.announced = announce(ruling, sight.notices, row.announced, alerting, row.pool.told, found)
         return alerts
 
+    def turn(self, ruling: Ruling, before: Ruling | None) -> None:
+        """Note how the day before ended, if this is the first ruling of a day; and how long calls were refused."""
+        row, last = self.row, before or self.row.last
+        if last is not None and last.day != ruling.day:
+            row.day_end = DayEnd(last.day, last.bounds, row.refusing.until(self._calendar.end(last.day)))
+        row.refusing = refusing_after(row.refusing, ruling, self._calendar.start(ruling.day))
+
+    def close_day(self, sight: Sight) -> DayBook | None:
+        """The books of a day that has ended, once all its usage has arrived."""
+        ended, complete = self.row.day_end, sight.metered.complete_until
+        if ended is None or complete is None or complete < self._calendar.end(ended.day):
+            return None
+        self.row.day_end = None
+        return day_book(self.scope, ended, self._frame(ended.day, sight.metered), self.row.pool, self.counter)
+
+    def _frame(self, day: Day, metered: Metered) -> Frame:
+        following = self._calendar.end(day)
+        base, total = (self._base(each, metered.since) for each in (day, self._calendar.day(following)))
+        return Frame(start=self._calendar.start(day), end=following, base=base, total=total)
+
+    def _base(self, day: Day, since: Millis | None) -> int:
+        """What the cumulative counter stood at when a day began."""
+        seeded = since is not None and self._calendar.day(since) < day
+        return self.counter.before(day) + (self.sheets.curve.seed if seeded else 0)
+
     def enter(self, ruling: Ruling) -> bool:
         """Enter the ruling into the history if it belongs there; says whether it does."""
         last = self.row.last
@@ -217,14 +246,13 @@ class ModelBook:
         first = None if since is None else self._calendar.day(since)
         curve.seed = counter.seed(first) if first is not None else curve.seed
         curve.count(counter.total(), now)
-        seeded_before = curve.seed if first is not None and first < day else 0
         return Metered(
             curve=curve,
             complete_until=marks.complete_until(),
             since=since,
             day=day,
             day_start=self._calendar.start(day),
-            day_base=counter.before(day) + seeded_before,
+            day_base=self._base(day, since),
             yesterday=None if since is None else self._whole(self._calendar.previous(day), since),
         )
 

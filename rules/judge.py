@@ -15,6 +15,7 @@ from msgspec import Struct
 from rules.account import Account
 from rules.alerts import Alert
 from rules.book import BookRow, ModelBook, Sight
+from rules.day_book import DayBook
 from rules.facts import Fact, Heard, Minutes, Partial, Scope, Watermark
 from rules.grounds import Grounds
 from rules.marks import Marks
@@ -37,6 +38,7 @@ class Outcome(Struct):
     history: bool
     account: Account | None = None
     sight: Sight | None = None  # what it was made from; to be looked at before anything else is applied
+    closed: DayBook | None = None  # of the day before, now that all its usage has arrived
 
 
 class Judge:
@@ -121,10 +123,14 @@ class Judge:
         ruling = book.rule(sight, self._rulebook)
         alerts = book.announce(ruling, sight)
         before, self._current[book.scope] = self._current.get(book.scope), ruling
-        news = bool(alerts) or changed(before, ruling)
+        book.turn(ruling, before)
+        closed = book.close_day(sight)
+        news = bool(alerts) or changed(before, ruling) or closed is not None
         history = news and book.enter(ruling)
         self._keep(book)
-        return Outcome(ruling, alerts, history, book.account(sight) if history else None, sight) if news else None
+        if not news:
+            return None
+        return Outcome(ruling, alerts, history, book.account(sight) if history else None, sight, closed)
 
     def _keep(self, book: ModelBook) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""

@@ -1,4 +1,4 @@
-"""What stands on the alerts topic: alerts, and an operator's wish to have one sent again."""
+"""What stands on the alerts topic: alerts, the books of days, and an operator's wish to have an alert sent again."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import msgspec
 from msgspec import Struct
 
 from rules.alerts import Alert
+from rules.day_book import DayBook
 from rules.moment import Millis
 from streams.delivery.step import Output
 from streams.topics import ALERTS_PARTITION
 
 LARGEST = 256 * 1024  # bytes of a record; an alert is about one thousandth of that, a digest of many models a tenth
 RESEND = b"resend|"  # how the key of such a record begins; an alert's is its id
+DAY = b"day|"  # how the key of a day's books begins
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")  # it goes into a header, and into a signed text where a dot separates
 _GREATEST = 10**18  # of a number in an alert
 
@@ -36,16 +38,24 @@ def to_output(topic: str, alert: Alert) -> Output:
     return Output(topic, ALERTS_PARTITION, alert.id.encode(), msgspec.json.encode(alert))
 
 
-def read(key: bytes | None, value: bytes | None) -> Alert | Resend | None:
-    """What a record says; None if it is neither."""
+def book_to_output(topic: str, book: DayBook) -> Output:
+    """The record of a day's books, beside the alerts."""
+    return Output(topic, ALERTS_PARTITION, book.key.encode(), msgspec.json.encode(book))
+
+
+def read(key: bytes | None, value: bytes | None) -> Alert | Resend | DayBook | None:
+    """What a record says; None if it is none of these."""
     if value is None or len(value) > LARGEST:
         return None
-    kind: type[Alert | Resend] = Resend if (key or b"").startswith(RESEND) else Alert
     try:
-        found = msgspec.json.decode(value, type=kind)
+        found = msgspec.json.decode(value, type=_kind(key or b""))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return found if isinstance(found, Resend) or _is_sane(found) else None
+    return found if not isinstance(found, Alert) or _is_sane(found) else None
+
+
+def _kind(key: bytes) -> type[Alert | Resend | DayBook]:
+    return Resend if key.startswith(RESEND) else DayBook if key.startswith(DAY) else Alert
 
 
 def _is_sane(alert: Alert) -> bool:

@@ -18,7 +18,7 @@ from rules.policy import Policy
 from rules.records import Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
-from streams.alert_records import to_output
+from streams.alert_records import book_to_output, to_output
 from streams.bench import Bench, Ruled
 from streams.dead_letters import DeadLetters
 from streams.decision import to_decision
@@ -139,6 +139,8 @@ class JudgeStep:
                 Output(self._topics.decisions, None, scope, raw),
                 Output(self._topics.decisions_latest, None, scope, raw),
             ]
+        if (closed := ruled.outcome.closed) is not None:
+            outputs.append(book_to_output(self._topics.alerts, closed))
         return outputs + [self._alert(alert) for alert in ruled.outcome.alerts]
 
     def _alert(self, alert: Alert) -> Output:

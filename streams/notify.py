@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from rules.alerts import Alert, Kind
+from rules.day_book import DayBook
 from rules.moment import Millis
 from rules.policy import Alerting
 from rules.routing import receivers
@@ -27,6 +28,7 @@ from streams.channels.messages import message
 from streams.channels.outcome import Outcome, Progress
 from streams.channels.sender import Note, Sender
 from streams.channels.timing import Timing
+from streams.day_shelf import DayShelf
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.notify_ledger import Entry, Keep, Ledger
 from streams.topics import ALERTS_PARTITION
@@ -90,9 +92,10 @@ class Notify:
         keep: Keep | None = None,
         history: str = "",
         watchman: Watchman | None = None,
+        shelf: DayShelf | None = None,
     ) -> None:
-        """`history`: topic of what became of alerts; empty for none. `watchman`: looks around for whoever owns the
-        alerts' partition."""
+        """`history`: topic of what became of alerts; empty for none. The owner of the alerts' partition has the
+        `watchman` look around, and the `shelf` gather the books of days for the digest."""
         self.topic = topic
         self._alerting = alerting
         self._zone = zone
@@ -101,6 +104,7 @@ class Notify:
         self._keep = keep or Keep()
         self._history = history
         self._watchman = watchman
+        self._shelf = shelf
         self._senders = dict(senders)
         self._lanes = {name: self._lane(name, sender) for name, sender in senders.items()}
         self._partitions: dict[int, Held] = {}
@@ -118,6 +122,8 @@ class Notify:
             self._dispatch(partition, entry, entry.waiting())
         if self._watchman is not None and partition == ALERTS_PARTITION:
             self._watchman.begin(restored.rows.get(ROW), restored.touch, restored.fail)
+        if self._shelf is not None and partition == ALERTS_PARTITION:
+            self._shelf.begin(restored.rows)
         self._show()
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
@@ -127,6 +133,9 @@ class Notify:
             found = read(record.key, record.value)
             if isinstance(found, Resend):
                 self._send_again(held, record.offset, found)
+            elif isinstance(found, DayBook):
+                if self._shelf is not None:
+                    self._shelf.hear(found)
             elif found is None:
                 self._count(NOWHERE, UNREADABLE)
                 log.error("the record at %s/%d/%d is no alert", self.topic, partition, record.offset)
@@ -140,8 +149,8 @@ class Notify:
         held = self._partitions[partition]
         for due in held.ledger.confirm():
             self._dispatch(partition, due.entry, due.channels)
-        found, watched = self._watched(partition)
-        rows = held.ledger.take(self._timing.now()) | watched
+        found, beside = self._beside(partition)
+        rows = held.ledger.take(self._timing.now()) | beside
         if not rows:
             return None
         held.touch()  # the flush after this one lets its alerts go: let it be soon
@@ -150,12 +159,16 @@ class Notify:
         held.told.clear()
         return Flush(outputs, rows)
 
-    def _watched(self, partition: int) -> tuple[list[Output], dict[str, Any]]:
-        """What the watchman raises goes the way of every alert."""
-        if self._watchman is None or partition != ALERTS_PARTITION:
-            return [], {}
-        alerts, row = self._watchman.take()
-        return [to_output(self.topic, alert) for alert in alerts], row
+    def _beside(self, partition: int) -> tuple[list[Output], dict[str, Any]]:
+        """What watchman and shelf raise goes the way of every alert."""
+        alerts: list[Alert] = []
+        rows: dict[str, Any] = {}
+        for one in (self._watchman, self._shelf) if partition == ALERTS_PARTITION else ():
+            if one is not None:
+                found, changed = one.take()
+                alerts += found
+                rows |= changed
+        return [to_output(self.topic, alert) for alert in alerts], rows
 
     def revoked(self, partition: int) -> None:
         """Somebody else's from now on."""
@@ -211,7 +224,9 @@ class Notify:
         for channel in channels:
             if channel in self._lanes:
                 attempts = entry.outcomes[channel].attempts
-                self._lanes[channel].put(Parcel(partition, note, entry.heard, attempts))
+                parcel = Parcel(partition, note, entry.heard, attempts)
+                parcel.most = 1 if entry.alert.kind is Kind.DIGEST else parcel.most  # a report is read by itself
+                self._lanes[channel].put(parcel)
             else:  # the policy changed since
                 self._record(partition, entry.alert, channel, self._first(channel, entry.alert))
 

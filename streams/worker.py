@@ -24,6 +24,7 @@ from streams.api.sink import Sink
 from streams.channels.build import build_senders
 from streams.channels.timing import Timing
 from streams.channels.wire import Wire
+from streams.day_shelf import DayShelf
 from streams.delivery.app import DeliveryApp, build_app, deliver
 from streams.delivery.run import run
 from streams.judge import JudgeStep
@@ -127,6 +128,7 @@ def _notify(settings: Settings, policy: Policy, metrics: Metrics, wire: Wire, pa
         observer=NotifyMetrics(metrics, policy.channels),
         history=Topics(settings.prefix).alert_outcomes,
         watchman=None if settings.event_clock else watchman,  # a recording stands on nothing of its own
+        shelf=DayShelf(policy.alerts.digest, calendar, wall_clock) if policy.alerts.digest is not None else None,
     )
 
 

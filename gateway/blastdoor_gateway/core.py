@@ -25,6 +25,7 @@ from blastdoor_gateway.outage import Alone
 from blastdoor_gateway.questions import Questions
 from blastdoor_gateway.scripts import Call
 from blastdoor_gateway.settling import money_of
+from blastdoor_gateway.unasked import Unasked
 from blastdoor_gateway.words import model_line, tenant_line, usage_line
 
 T = TypeVar("T")
@@ -48,6 +49,7 @@ class Core:
         self._clock = clock or (lambda: time.time_ns() // 1_000_000)
         self._questions = Questions(gate, self.keys, self._memory, fixed_clock=clock is not None)
         self._alone = Alone(gate)
+        self._unasked = Unasked(self.keys, self._clock)
 
     def admit(self, request: Request, retry_in: Callable[[], float]) -> Steps[Admission]:
         """`retry_in`: seconds until Redis will be asked again."""
@@ -59,14 +61,13 @@ class Core:
             when = self._questions.windows(now)
             terms = Terms(day=when.day, month=when.month, held=True, counters=counters)
             if isinstance(found, Outage):
-                alone = self._alone.admit(request, found, retry_in(), time.monotonic(), terms, now)
-                return self._told(alone, began)
+                return self._told(self._by_itself(request, found, retry_in(), terms, now), began)
             if found["status"] != "counters":
                 admission = admission_of(found, request, counters, when, now)
                 self._learn(found, admission)
                 return self._told(admission, began)
             self._questions.learn_counters(request, found)
-        return self._told(self._alone.admit(request, Outage.ERROR, 1.0, time.monotonic(), terms, now), began)
+        return self._told(self._by_itself(request, Outage.ERROR, 1.0, terms, now), began)
 
     def settle(self, admission: Admission, tokens: Tokens | int, status: str = "success") -> Steps[Settlement]:
         """Count what a call used. Never raises for what was used."""
@@ -77,6 +78,8 @@ class Core:
             call = self._questions.settle(admission, used, money, now)
             found = yield call
             settlement = replace(self._settled(admission, used, money, call, found, status), at=now)
+            if not isinstance(found, Outage):
+                yield from self._report()
         self.observer.settled(settlement)
         return settlement
 
@@ -105,6 +108,8 @@ class Core:
             elif isinstance(found, Outage):
                 self.backlog.put_back(call)
             self.observer.backlog(len(self.backlog))
+        if not isinstance(found, Outage):
+            yield from self._report()
         return not isinstance(found, Outage)
 
     def standing(self, tenant: str) -> Steps[Standing | Outage]:
@@ -129,6 +134,19 @@ class Core:
         if kept:
             self.observer.cache("stored")
         return kept
+
+    def _by_itself(self, request: Request, cause: Outage, wait: float, terms: Terms, now: Millis) -> Admission:
+        """Redis could not be asked."""
+        admission = self._alone.admit(request, cause, wait, time.monotonic(), terms, now)
+        if admission.allowed and self.gate.mode is not Mode.OBSERVE and self._alone.matters(request):
+            self._unasked.note(cause)
+        return admission
+
+    def _report(self) -> Steps[None]:
+        """Redis answers: tell how many calls passed while it did not."""
+        calls = self._unasked.calls
+        if calls and not isinstance((yield self._unasked.report()), Outage):
+            self._unasked.told(calls)
 
     def _refuse_settling(self, admission: Admission, used: Tokens) -> Settlement | None:
         if not _is_number(used):

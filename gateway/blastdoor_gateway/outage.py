@@ -56,8 +56,16 @@ class Alone:
             terms=terms,
         )
 
+    def matters(self, request: Request) -> bool:
+        """Whether a layer that keeps tokens or money concerns a call: people should hear if it passes unasked."""
+        return any(layer is not Layer.RATE for layer, _ in self._concerned(request))
+
     def _closed(self, request: Request) -> Iterator[Layer]:
         """Layers that concern a call and fall closed, in their order."""
+        return (layer for layer, way in self._concerned(request) if way is Falls.CLOSED)
+
+    def _concerned(self, request: Request) -> Iterator[tuple[Layer, Falls]]:
+        """Layers that concern a call with the way they fall, in their order."""
         gate, falls, budget = self._gate, self._gate.failure, self._gate.budget(request.tenant)
         limited = budget.daily_tokens is not None or budget.monthly_tokens is not None
         concerned = (
@@ -67,7 +75,7 @@ class Alone:
             (Layer.MODEL, falls.model, gate.engine is not None),
             (Layer.SPEND, falls.spend, gate.spend is not None and (gate.engine or gate.spend.daily) is not None),
         )
-        return (layer for layer, way, concerns in concerned if concerns and way is Falls.CLOSED)
+        return ((layer, way) for layer, way, concerns in concerned if concerns)
 
     def _has_grace(self, request: Request, now: float) -> bool:
         room = self._room.get((request.tenant, request.model))

@@ -11,7 +11,7 @@ from typing import Any
 
 from rules.alerts import Severity
 from rules.policy import Channel
-from streams.channels.messages import Message
+from streams.channels.layout import Message
 from streams.channels.sender import Note, Sent
 
 EXTRA = "blastdoor[apprise]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from rules.alerts import Severity
-from streams.channels.messages import Line, Message
+from streams.channels.layout import Line, Message
 
 GOOD = "green"
 COLOURS = {Severity.INFO: "blue", Severity.WARNING: "orange", Severity.CRITICAL: "red"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rules.alerts import Alert, Kind, Severity
-from streams.channels.messages import LANGUAGES, Line, Message
+from streams.channels.layout import Line, Message
+from streams.channels.messages import LANGUAGES
 from streams.channels.phrases import Words
 from streams.channels.phrases_en import EN
 from streams.channels.sender import Note

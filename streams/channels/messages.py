@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import tzinfo
 from decimal import Decimal
 
 from msgspec.structs import replace as replace_alert
 
-from rules.alerts import Alert, Kind, Severity
+from rules.alerts import Alert, Kind
 from rules.moment import EARLIEST, LATEST, Millis, to_datetime
+from streams.channels.digests import report
+from streams.channels.layout import Line, Message
 from streams.channels.phrases import Phrase, Words
 from streams.channels.phrases_en import EN
 from streams.channels.phrases_zh import ZH
@@ -22,50 +23,12 @@ MOST_DETAILS = 12
 LONGEST_TEXT = 4_000  # characters; a channel may shorten further
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One labelled number or text."""
-
-    label: str
-    text: str
-
-    def clipped(self, limit: int) -> Line:
-        """The same with no text longer than `limit` characters."""
-        return Line(plain(self.label, limit), plain(self.text, limit))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """Words ready to be laid out. All text is plain: a layout must not read markup into it."""
-
-    language: str
-    severity: Severity
-    tag: str  # the severity in words
-    title: str
-    subject: str
-    lines: tuple[Line, ...]
-    sections: tuple[Line, ...]  # heading and paragraph
-    foot: str
-    link: Line | None = None  # text and URL
-    colon: str = ": "
-    good: bool = False  # news that something is over
-
-    def clipped(self, limit: int) -> Message:
-        """The same with no text longer than `limit` characters."""
-        return replace(
-            self,
-            title=plain(self.title, limit),
-            subject=plain(self.subject, limit),
-            lines=tuple(line.clipped(limit) for line in self.lines),
-            sections=tuple(section.clipped(limit) for section in self.sections),
-            foot=plain(self.foot, limit),
-        )
-
-
 def message(alert: Alert, language: str, zone: tzinfo, dashboard: str = "") -> Message:
     """The words for `alert`; an unknown language is English. `dashboard` is a URL to offer, if any."""
     words = LANGUAGES.get(language, EN)
-    who = _who(alert.scope, words)
+    if alert.kind is Kind.DIGEST:
+        return report(alert, words, dashboard)
+    who = words.who(alert.scope)
     phrase = _phrase(alert, words)
     title = _title(alert, words)
     good = alert.kind is Kind.RECOVERED
@@ -88,7 +51,7 @@ def message(alert: Alert, language: str, zone: tzinfo, dashboard: str = "") -> M
 
 
 def _title(alert: Alert, words: Words) -> str:
-    named = {"who": _who(alert.scope, words), "share": _share(alert.threshold), "rule": plain(alert.rule, 100)}
+    named = {"who": words.who(alert.scope), "share": _share(alert.threshold), "rule": plain(alert.rule, 100)}
     title = _phrase(alert, words).title.format(**named, what=_what_is_over(alert, words))
     return words.again.format(title=title) if alert.again else title
 
@@ -98,11 +61,6 @@ def _what_is_over(alert: Alert, words: Words) -> str:
         return ""
     over = alert.ends[0]
     return _title(replace_alert(alert, kind=over.kind, threshold=over.threshold, rule=over.rule, again=0), words)
-
-
-def _who(scope: str, words: Words) -> str:
-    kind, _, name = scope.partition(":")
-    return plain(f"{words.scopes.get(kind, kind)} {name}", 200)
 
 
 def _phrase(alert: Alert, words: Words) -> Phrase:

@@ -1,7 +1,7 @@
 """What an alert means, as data: per language the labels, and per kind a title, the meaning for money and what to do.
 
 `{who}` is the scope in words, `{share}` a threshold such as 80%, `{rule}` a rule's name,
-`{what}` the title of what is over.
+`{what}` the title of what is over, `{day}` the accounting day.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rules.alerts import Severity
+from streams.channels.redaction import plain
 
 
 class Phrase(NamedTuple):
@@ -36,5 +37,11 @@ class Words:
     more: str  # `{names}`, and that there are `{n}` more, `{all}` in all
     comma: str
     again: str  # the title of a repeat; `{title}` is that of the first telling
+    hours: str  # a length of time: `{h}` hours and `{m}` minutes
     charged: str  # replaces the meaning for money once tokens were probably charged
     colon: str
+
+    def who(self, scope: str) -> str:
+        """A scope for people."""
+        kind, _, name = scope.partition(":")
+        return plain(f"{self.scopes.get(kind, kind)} {name}", 200)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Protocol, Self
 
 from rules.alerts import Alert
-from streams.channels.messages import Message
+from streams.channels.layout import Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,15 @@ from rules.alerts import Alert
 from rules.moment import EARLIEST, LATEST, Millis, to_rfc3339
 from rules.policy import Channel
 from streams.channels.fitting import fitted
-from streams.channels.messages import MOST_DETAILS, Message
+from streams.channels.layout import Message
+from streams.channels.messages import MOST_DETAILS
 from streams.channels.redaction import plain
 from streams.channels.sender import Note, Sent
 from streams.channels.timing import Timing
 from streams.channels.wire import Reply, Trouble, Wire, retry_after
 
 GONE = 410
+MOST_BOOKS = 20  # of a digest, the most used first; the words below tell ten more and the rest together
 BUSY = {429, 502, 503, 504}
 # By these a receiver says that this request will never do. Others may pass: 404 while it is deployed, redirects, 5xx.
 NEVER = {400, 401, 403, 405, 406, 411, 413, 414, 415, 422, 451, 501}
@@ -89,6 +91,9 @@ def _fields(alert: Alert, clip: int) -> dict[str, Any]:
     known: dict[str, Any] = {name: value for name, value in msgspec.to_builtins(alert).items() if value is not None}
     details = list(alert.details.items())[:MOST_DETAILS]
     known["details"] = {plain(name, clip): plain(value, clip) for name, value in details}
+    books = known.pop("books")[:MOST_BOOKS]
+    if books:
+        known["books"] = [book | {"scope": plain(book["scope"], clip)} for book in books]
     return {name: plain(value, clip) if isinstance(value, str) else value for name, value in known.items()}
 
 

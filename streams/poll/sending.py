@@ -14,7 +14,7 @@ from rules.providers.answer import Failure
 from rules.records import Reading
 from streams.ship.outbox import Outbox
 from streams.ship.parcels import Parcel
-from streams.topics import Topics
+from streams.topics import ALERTS_PARTITION, Topics
 
 
 class Sending:
@@ -48,5 +48,8 @@ class Sending:
             reason=f"{provider} refuses to be asked for balances: {failure}",
             details={"provider": provider, "code": failure.code},
         )
-        await self._outbox.put(Parcel("alerts", self._topics.alerts, alert.id.encode(), msgspec.json.encode(alert)))
+        value = msgspec.json.encode(alert)
+        await self._outbox.put(
+            Parcel("alerts", self._topics.alerts, alert.id.encode(), value, partition=ALERTS_PARTITION)
+        )
         await self._outbox.settle()

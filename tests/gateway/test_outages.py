@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+import msgspec
 import pytest
 from blastdoor_gateway.admission import Admission, Do, Layer, Outage, Outcome, Standing
 from blastdoor_gateway.breaker import Breaker
-from blastdoor_gateway.config import Budget, Failure, Falls, Gate
+from blastdoor_gateway.config import Budget, Failure, Falls, Gate, Mode
 from blastdoor_gateway.guard import Guard
 from blastdoor_gateway.observer import Observer
 from blastdoor_gateway.sync_guard import SyncGuard
 from redis import Redis
 
+from streams.lookout import Report
 from tests.gateway.redis_of_ones_own import OwnRedis
 
 BUDGET = Budget(daily_tokens=10_000)
@@ -284,3 +287,45 @@ def _first_allowed(guard: SyncGuard) -> Admission:
             return admission
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+async def test_calls_that_passed_unasked_are_told_to_the_engine(own_redis: OwnRedis, guard_at: Make) -> None:
+    """Open by choice, Redis away for five calls: the first settlement that it takes tells the engine of them."""
+    guard = guard_at(None, failure=Failure(budget=Falls.OPEN, grace_seconds=0))
+    own_redis.stop()
+    passed = [await guard.admit(model="m", tenant="t") for _ in range(5)]
+    assert all(admission.allowed for admission in passed)
+    own_redis.start()
+    for admission in passed:
+        await guard.settle(admission, 10)
+    with Redis.from_url(own_redis.url, decode_responses=True) as client:
+        await eventually(lambda: _holds(client, guard.core.keys.open_gates))
+        ((name, text),) = client.hgetall(guard.core.keys.open_gates).items()
+        assert 0 < client.pttl(guard.core.keys.open_gates) <= 3_600_000
+    report = msgspec.json.decode(text, type=Report)
+    assert (report.calls, report.why in {cause.value for cause in Outage}) == (5, True)
+    assert name.endswith(f":{os.getpid()}")
+    assert abs(report.at - time.time() * 1000) < 60_000
+
+
+async def test_calls_that_no_limit_concerned_are_not_told(own_redis: OwnRedis, guard_at: Make) -> None:
+    """Without a tenant there was nothing to keep, and a gate that observes keeps nothing."""
+    observing = guard_at(None, failure=NO_GRACE, mode=Mode.OBSERVE)
+    guard = guard_at(None, failure=NO_GRACE)
+    own_redis.stop()
+    passed = [(guard, await guard.admit(model="m")), (observing, await observing.admit(model="m", tenant="t"))]
+    assert all(admission.allowed for _, admission in passed)
+    own_redis.start()
+    for admitting, admission in passed:
+        await admitting.settle(admission, 10)
+    with Redis.from_url(own_redis.url, decode_responses=True) as client:
+        await eventually(lambda: _settled(client))
+        assert not client.exists(guard.core.keys.open_gates)
+
+
+async def _holds(client: Any, key: str) -> bool:
+    return bool(client.exists(key))
+
+
+async def _settled(client: Any) -> bool:
+    return len(list(client.scan_iter("blastdoor:settled:*"))) == 2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -19,6 +21,7 @@ from streams.channels.messages import message
 from streams.channels.sender import Note
 
 ZONE = ZoneInfo("Asia/Shanghai")
+GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 def test_one_alert_stays_as_it_is(make_note) -> None:
@@ -53,6 +56,24 @@ def test_the_most_severe_gives_title_and_colour(make_note) -> None:
     assert (found.severity, found.tag) == (Severity.CRITICAL, "critical")
     assert found.title == "2 alerts: Model b has used 100% of its limit …"
     assert [line.label.split("]")[0] for line in found.lines] == ["[warning", "[critical"]
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_the_card_is_the_golden_one(language: str, make_note) -> None:
+    """What people see changes only on purpose: set BLASTDOOR_WRITE_GOLDEN to accept a change."""
+    models = ("deepseek-v4-flash", "doubao-seed-1.6", "kimi-k2", "glm-4.6", "qwen3-max")
+    notes = [
+        make_note(
+            language, scope=f"model:{name}", used=1_800_000 + 10_000 * number, limit=2_000_000, details={"wall": "cap"}
+        )
+        for number, name in enumerate(models)
+    ]
+    notes.append(make_note(language, scope="model:kimi-k2", severity=Severity.CRITICAL, threshold=1.0, used=2_232_178))
+    found = json.dumps(card(gathered(notes).message, "2.0"), ensure_ascii=False, indent=1) + "\n"
+    path = GOLDEN / f"feishu-group-{language}.json"
+    if "BLASTDOOR_WRITE_GOLDEN" in os.environ:
+        path.write_text(found)
+    assert found == path.read_text()
 
 
 def recovered(make_note, scope: str) -> Note:

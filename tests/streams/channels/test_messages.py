@@ -10,10 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.alerts import Alert, Ended, Kind, Severity
+from rules.day_book import DayBook
+from streams.channels.digests import MOST
 from streams.channels.messages import LANGUAGES, MOST_DETAILS, message
 
 ZONE = ZoneInfo("Asia/Shanghai")
 NUMBERS = st.none() | st.integers(-(10**18), 10**18)
+SPANS = st.none() | st.tuples(st.integers(0, 10**18), st.integers(0, 10**18))
 ALERTS = st.builds(
     Alert,
     id=st.text(max_size=128),
@@ -32,6 +35,23 @@ ALERTS = st.builds(
     rule=st.text(),
     reason=st.text(),
     again=st.integers(0, 10**6),
+    books=st.lists(
+        st.builds(
+            DayBook,
+            scope=st.text(max_size=50),
+            day=st.text(max_size=20),
+            used=st.integers(0, 10**18),
+            requests=st.integers(0, 10**18),
+            cache_hits=st.integers(0, 10**18),
+            refused=st.integers(0, 10**12),
+            returned=SPANS,
+            expired=SPANS,
+            unexplained=SPANS,
+            charged=SPANS,
+            left=SPANS,
+        ),
+        max_size=40,
+    ).map(tuple),
     ends=st.lists(
         st.builds(
             Ended,
@@ -180,5 +200,5 @@ def test_every_kind_has_words(make_alert, kind: Kind, language: str) -> None:
 def test_no_alert_is_beyond_words(alert: Alert, language: str) -> None:
     """Any alert that can be read can be said, with a bounded number of lines."""
     said = message(alert, language, ZONE)
-    assert len(said.lines) <= MOST_DETAILS + 10
+    assert len(said.lines) <= max(MOST_DETAILS + 10, MOST + 2)
     assert said.title

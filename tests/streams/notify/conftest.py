@@ -13,8 +13,10 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
+from msgspec import Struct
 
 from rules.alerts import Alert, Kind, Severity
+from rules.day_book import DayBook
 from rules.policy import Alerting
 from streams.alert_records import Resend
 from streams.channels.build import build_senders
@@ -66,10 +68,10 @@ class Loop:
         await self.notify.assigned(0, Assignment(rows, 1, self.offset, self._touched.set, self.failures.append))
         return self
 
-    def offer(self, *alerts: Alert | Resend | bytes | None) -> None:
+    def offer(self, *alerts: Alert | Resend | DayBook | bytes | None) -> None:
         """Alerts arrive from Kafka."""
-        values = [msgspec.json.encode(alert) if isinstance(alert, Alert | Resend) else alert for alert in alerts]
-        keys = [alert.key if isinstance(alert, Resend) else b"key" for alert in alerts]
+        values = [msgspec.json.encode(each) if isinstance(each, Struct) else each for each in alerts]
+        keys = [_key(each) for each in alerts]
         records = [
             Kafka(self.offset + n, key, value, AT) for n, (key, value) in enumerate(zip(keys, values, strict=True))
         ]
@@ -101,12 +103,18 @@ class Loop:
 
     def outcomes(self) -> dict[str, dict[str, str]]:
         """What the acknowledged rows say: alert id -> channel -> progress."""
-        rows = [json.loads(row) for row in self.table.values()]
+        rows = [json.loads(row) for key, row in self.table.items() if key.startswith("alert|")]
         return {row["alert"]["id"]: {name: o["progress"] for name, o in row["outcomes"].items()} for row in rows}
 
     def settled(self) -> bool:
         """Whether every alert known is done with in every channel, and that is acknowledged."""
         return all(p != "waiting" for channels in self.outcomes().values() for p in channels.values())
+
+
+def _key(record: Any) -> bytes:
+    if isinstance(record, Resend):
+        return record.key
+    return record.key.encode() if isinstance(record, DayBook) else b"key"
 
 
 class Counts:
