@@ -80,7 +80,7 @@ async def outlive(
         assert held(server, "model:m") == judge.newest
         assert desk.seen.most_waiting <= OTHERS + 1
         assert desk.seen.up
-        assert judge.slowest_offer < 0.5  # waits for nobody; how fast it is shows bench
+        assert judge.slowest_offer < 0.5  # it waits for nobody; its speed is the bench's to show
         assert judge.slowest_turn < 0.5
 
 

@@ -202,7 +202,7 @@ async def test_tens_of_thousands_of_scopes_stay_bounded(
     await desk.publisher.settle()
     assert desk.seen.most_waiting <= 5_000
     assert len(desk.seen.decisions) == 5_000
-    assert slowest < 0.5  # waits for nobody; how fast it is shows bench
+    assert slowest < 0.5  # it waits for nobody; its speed is the bench's to show
     assert stands(redis, decide("user:a/4999", n=2))
 
 
