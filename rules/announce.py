@@ -26,6 +26,10 @@ LASTING = frozenset({Kind.USAGE_WITHOUT_READINGS, Kind.CLOCKS_APART, Kind.RETURN
 LAPSING = frozenset({Kind.RETURN_OVERDUE})
 
 
+# What they say at the limit the 100 % alert says as well.
+LIMIT_RULES = frozenset({"model-pool-spent", "model-cap-reached"})
+
+
 class Announced(Struct, frozen=True):
     """What has been said of a scope. Part of its stored state, so a restart repeats nothing."""
 
@@ -109,16 +113,18 @@ def _conditions(
             yield _lasting(fresh[kind])
         elif kind in episodes:
             yield episodes[kind].condition
-    what = f"rule:{ruling.rule}"
-    if ruling.severity and (_goes_on(episodes.get(what)) or not _told_by_threshold(ruling, alerting)):
-        yield Condition(
-            what=what,
-            kind=Kind.RULE,
-            severity=Severity(ruling.severity),
-            reason=ruling.reason,
-            rule=ruling.rule,
-            daily=True,
-        )
+    told = _told_by_threshold(ruling, alerting)
+    for asked in ruling.asked:
+        what = f"rule:{asked.rule}"
+        if _goes_on(episodes.get(what)) or not (told and asked.rule in {ruling.rule, *LIMIT_RULES}):
+            yield Condition(
+                what=what,
+                kind=Kind.RULE,
+                severity=Severity(asked.severity),
+                reason=asked.reason,
+                rule=asked.rule,
+                daily=True,
+            )
 
 
 def _goes_on(episode: Episode | None) -> bool:

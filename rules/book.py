@@ -277,6 +277,7 @@ class ModelBook:
             counter=str(self.row.born),
             guarded=self._guarded(day),
             failed=verdict.failed,
+            asked=verdict.asked,
             bounds=sight.bounds,
         )
 

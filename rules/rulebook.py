@@ -26,6 +26,14 @@ ACTIONS = ("kill", "block", "unknown", "degrade", "warn", "allow")
 RESTRICTING = ("kill", "block", "unknown", "degrade")
 
 
+class Asked(Struct, frozen=True):
+    """A rule that holds and asks for an alert, whether or not it decides."""
+
+    rule: str
+    severity: str
+    reason: str
+
+
 class Verdict(Struct, frozen=True, kw_only=True):
     """What the rules say about a scope, and why."""
 
@@ -35,6 +43,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     severity: str | None = None  # of the alert the deciding rule asks for
     fired: tuple[str, ...] = ()  # all rules that hold, strictest first
     failed: tuple[str, ...] = ()  # rules that could not be evaluated: `name: cause`
+    asked: tuple[Asked, ...] = ()
 
 
 class Rule(Struct, frozen=True):
@@ -87,6 +96,9 @@ def _verdict(fired: Sequence[Rule], facts: Facts) -> Verdict:
         reason=fired[0].says.about(facts),
         severity=first.alert,
         fired=tuple(rule.spec.name for rule in fired),
+        asked=tuple(
+            Asked(rule.spec.name, rule.spec.alert, rule.says.about(facts)) for rule in fired if rule.spec.alert
+        ),
     )
 
 

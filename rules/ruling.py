@@ -9,6 +9,7 @@ from rules.calendar import Day
 from rules.facts import Scope
 from rules.moment import MINUTE, Millis
 from rules.pool_state import Bounds
+from rules.rulebook import Asked
 
 # How often a ruling in which only `used` moved is written into the history. Redis always holds the newest.
 HEARTBEAT: Millis = MINUTE
@@ -35,6 +36,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
     counter: str
     guarded: dict[Day, int]
     failed: tuple[str, ...] = ()  # rules that could not be evaluated: `name: cause`
+    asked: tuple[Asked, ...] = ()  # rules that hold and ask for an alert
     observed: bool = False  # the policy only observes: no gateway is to hold calls against the numbers
     bounds: Bounds
 

@@ -57,7 +57,7 @@ class Surroundings(Struct, kw_only=True):
         """Take a look in."""
         if sample.dead_letters is not None:
             self.letters.append((sample.at, sample.dead_letters))
-        self.letters = [(at, count) for at, count in self.letters if at > sample.at - RISE_WITHIN]
+        self.letters = [(at, count) for at, count in self.letters if at >= sample.at - RISE_WITHIN]
         self.away_since = (self.away_since or sample.at) if sample.redis_away else 0
         if sample.redis_away:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from pathlib import Path
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Requirements(os.environ.get("BLASTDOOR_REQUIRE", ""), PARTS))
+
+
+@pytest.fixture(autouse=True)
+def _logging() -> Iterator[None]:
+    """A command run within the test's process sets up logging as it would for its own; the next test has ours."""
+    loggers = [logging.getLogger(name) for name in (None, "faust", "mode", "mode.timers", "aiokafka", "asyncio")]
+    levels, handlers = [logger.level for logger in loggers], logging.root.handlers[:]
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
+    logging.root.handlers[:] = handlers
 
 
 @pytest.fixture(scope="session")

@@ -67,6 +67,7 @@ class Followed:
 
     source: Path
     tail: Tail
+    has_place: bool
     unwrapper: Unwrapper = field(default_factory=Unwrapper)
     reader: LineReader | None = None
 
@@ -122,18 +123,23 @@ class Shipper:
 
     async def follow(self, places: Places) -> None:
         """All sources as they grow, until cancelled."""
-        followed = [
-            Followed(source, Tail(source, places.find(origin_of(source)), quiet=QUIET_SECONDS))
-            for source in self._job.sources
-        ]
+        followed = [self._followed(source, places) for source in self._job.sources]
         while True:
             grown = [await self._ship_growth(each, places) for each in followed]
             if not any(grown):
                 await asyncio.sleep(POLL_SECONDS)
 
+    def _followed(self, source: Path, places: Places) -> Followed:
+        place = places.find(origin_of(source))
+        return Followed(source, Tail(source, place, quiet=QUIET_SECONDS), has_place=place is not None)
+
     async def _ship_growth(self, followed: Followed, places: Places) -> bool:
         """Whether there were new lines."""
         source, tail = followed.source, followed.tail
+        if not followed.has_place and (begin := tail.begin()) is not None:
+            # A rotation before the first acknowledgement must not be taken for somebody else's past.
+            places.remember(origin_of(source), begin)
+            followed.has_place = True
         lines, origin = tail.poll(), origin_of(source)
         if not lines:
             return False

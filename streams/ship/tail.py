@@ -67,6 +67,10 @@ class Tail:
             return None
         return self._place_in(self._file)
 
+    def begin(self) -> Place | None:
+        """The place before anything was read, once there is a file."""
+        return self.place() if self._file is not None or self._open() else None
+
     def close(self) -> None:
         """Let go of the file."""
         if self._file is not None:

@@ -14,6 +14,7 @@ from rules.calendar import Calendar
 from rules.moment import HOUR, MINUTE, Millis
 from rules.policy import Alerting
 from rules.pool_state import Bounds, Notice
+from rules.rulebook import Asked
 from rules.ruling import Ruling
 
 CALENDAR = Calendar()
@@ -35,6 +36,8 @@ def ruling(at: Millis, used: int, limit: int | None, grant: int = 0, **fields: A
         "guarded": {},
         "bounds": Bounds(pool_low=limit, pool_high=limit, lag_bound=30 * MINUTE, grant=grant),
     }
+    if fields.get("severity") and "asked" not in fields:
+        fields["asked"] = (Asked(fields["rule"], fields["severity"], "why"),)
     day = CALENDAR.day(at)
     whole = known | {"scope": "model:m", "at": at, "day": day, "until": CALENDAR.end(day)} | fields
     return Ruling(used=used, limit=limit, **whole)
@@ -188,6 +191,20 @@ def test_a_rule_in_force_when_the_limit_is_reached_is_not_over() -> None:
     for used in (50, 110, 110):
         story.rule(used=used, rule="mine", severity="warning", action="block")
     assert story.told() == [("rule", "mine"), ("threshold", 0.8), ("threshold", 1.0)]
+
+
+def test_a_rule_that_does_not_decide_is_told_as_well() -> None:
+    """An absolute number that warns is told even where a stricter rule names the decision, and is not over then."""
+    story = Story()
+    mine = Asked("half-a-million", "info", "500,000 are used")
+    story.rule(used=10, asked=(mine,))
+    story.rule(used=85, rule="model-near-limit", asked=(mine,))
+    spent = Asked("model-pool-spent", "critical", "spent")
+    story.rule(used=100, rule="mine", asked=(Asked("mine", "warning", "mine"), spent, mine))
+    assert [(alert.kind, alert.threshold or alert.details or alert.reason) for alert in story.alerts] == [
+        (Kind.RULE, "500,000 are used"), (Kind.THRESHOLD, 0.8), (Kind.THRESHOLD, 1.0),
+    ]  # fmt: skip
+    assert story.alerts[0].severity is Severity.INFO
 
 
 def test_at_the_limit_the_threshold_tells_it_alone() -> None:

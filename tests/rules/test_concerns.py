@@ -160,7 +160,8 @@ def test_a_share_and_an_absolute_number_are_both_told() -> None:
     )
     story = Story(policy, default_rulebook(policy))
     for minute in range(0, 120, 5):
-        story.at(minute, 0 if minute < 60 else 20_000 * (minute - 60), 1_000_000)
+        used = 0 if minute < 60 else 10_000 * (minute - 60)
+        story.at(minute, used, 1_000_000 - used)
     told = {(alert.kind, alert.threshold or alert.rule) for alert in story.alerts}
     assert told == {(Kind.RULE, "half-a-million"), (Kind.THRESHOLD, 0.5)}
     assert len(story.alerts) == 2

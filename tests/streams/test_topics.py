@@ -66,6 +66,7 @@ def test_names() -> None:
             "facts",
             "decisions",
             "decisions-latest",
+            "alert-outcomes",
             "alerts",
             "dead-letters",
         ]

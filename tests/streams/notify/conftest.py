@@ -161,7 +161,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 @pytest.fixture
 async def senders(receiver, quick) -> AsyncIterator[dict[str, Sender]]:
     """Senders to both of its channels."""
-    async with Wire(timeout=0.5) as wire:
+    async with Wire(timeout=1.0) as wire:
         yield build_senders({kind: receiver.channel(kind) for kind in (FEISHU, WEBHOOK)}, wire, quick)
 
 
