@@ -47,12 +47,13 @@ def examine(state: PoolState, terms: ModelTerms, metered: Metered, reading: Evid
     lag, curve = lag_in_force(state, terms, reading.at), metered.curve
     tolerance = residual(high.value - metered.day_base)
     low, ceiling = low_of(reading, curve, lag, reading.at), reading.balance + curve.begun_by(reading.at)
+    floor = floor_end(state, lag, metered, reading.at)
     if low > high.value + tolerance:
         if arrived:
             return FITS
-        unseen = Finding(verdict=Verdict.UNSEEN, least=low - high.value, most=ceiling - high.value)
+        before = high.value if floor is None else min(floor, high.value)
+        unseen = Finding(verdict=Verdict.UNSEEN, least=low - high.value, most=ceiling - before)
         return _harmless(reading, terms, metered, high=high.value, tolerance=tolerance, lag=lag) or unseen
-    floor = floor_end(state, lag, metered, reading.at)
     if floor is None or ceiling >= floor - tolerance:
         usual = low_of(reading, curve, terms.max_lag, reading.at)
         return LONG if not arrived and usual > high.value + tolerance and reading.balance > tolerance else FITS

@@ -102,6 +102,19 @@ def test_charged_tokens_are_used_without_being_taken_from_the_pool(model) -> Non
     assert day.opening.low <= 10_000 <= day.opening.high
 
 
+def test_tokens_that_came_unseen_are_booked_with_all_they_may_be(model) -> None:
+    """600,000 more in a package that was known; the ends were 40,000 apart before, and what was left is in doubt."""
+    model.start("2026-08-12T12:00:00+08:00")
+    before = model.package("lasts", 2_000_000, 1_000_000, YESTERDAY, MONTH)
+    model.use("09:45", 40_000)
+    model.read("10:00", 1_000_000, before)  # nothing settled yet
+    model.read("10:20", 1_560_000, model.package("lasts", 2_000_000, 1_560_000, YESTERDAY, MONTH))
+    day = books(model, "10:20")
+    assert "unseen_arrival" in model.kinds
+    assert day.returns.low <= 600_000 <= day.returns.high
+    assert day.opening.low <= 1_000_000 <= day.opening.high
+
+
 def test_there_are_no_books_of_an_unknown_pool(model) -> None:
     """None, not zeros."""
     assert books(model, "10:00") is None
