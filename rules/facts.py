@@ -6,6 +6,8 @@ total is the sum over partitions. That is a G-counter, so replays, restarts, re-
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -33,6 +35,7 @@ class Sums(Struct, array_like=True):
     failed: int = 0
     estimated: int = 0
     guarded: int = 0  # the part of `tokens` that came from gateways declared `guard: true`
+    saved: int = 0  # tokens of answers that a cache gave; counted by tenant only
 
 
 class Partial(Struct, tag="partial", tag_field="type"):
@@ -55,6 +58,30 @@ class Partial(Struct, tag="partial", tag_field="type"):
     def snapshot(self) -> Partial:
         """A copy that shares nothing that changes."""
         return replace(self, sums=replace(self.sums), seeds=dict(self.seeds))
+
+
+class Tally(Struct, tag="tally", tag_field="type"):
+    """What tenants used on a day, in one source partition up to and including `offset`: a partial for each of a group.
+
+    `tenants`: tokens, requests, cached, cache hits, guarded, saved.
+    """
+
+    partition: int
+    day: Day
+    group: int
+    incarnation: int
+    offset: int
+    tenants: dict[str, list[int]]
+
+    @property
+    def key(self) -> str:
+        return f"tally|{self.partition}|{self.day}|{self.group}"
+
+    def partials(self) -> Iterator[Partial]:
+        """One by one."""
+        for tenant, (tokens, requests, cached, hits, guarded, saved) in self.tenants.items():
+            sums = Sums(tokens, requests, cached=cached, cache_hits=hits, guarded=guarded, saved=saved)
+            yield Partial(f"tenant:{tenant}", self.partition, self.day, self.incarnation, self.offset, sums)
 
 
 class Minutes(Struct, tag="minutes", tag_field="type"):
@@ -113,4 +140,4 @@ class Heard(Struct, tag="heard", tag_field="type"):
         return f"heard|{source}|{int(offset) % HEARD_SLOTS}"
 
 
-Fact = Partial | Minutes | Watermark | Heard
+Fact = Partial | Minutes | Tally | Watermark | Heard
