@@ -8,11 +8,12 @@ from datetime import date
 import msgspec
 
 from rules.calendar import Day
-from rules.facts import METERED, Fact, Heard, Minutes, Partial, Scope, Watermark, kind_of
+from rules.facts import METERED, Fact, Heard, Minutes, Partial, Scope, Tally, Watermark, kind_of
 from rules.moment import DAY, EARLIEST, HOUR, LATEST, Millis
 from rules.records import Calibration, Control, Reason, Rejected
 
 GREATEST = 10**18  # of a number: a million calls of the greatest size that the intake takes
+TALLIED = 6  # amounts of a tenant
 SOURCES = ("usage", "balances", "controls")
 
 _decode = msgspec.json.Decoder(Fact).decode
@@ -40,6 +41,8 @@ def _fault(fact: Fact, partitions: int, now: Millis) -> str | None:
         return _fault_of_mark(fact, now)
     if not _are_amounts(fact.incarnation, fact.offset):
         return "incarnation or offset: out of bounds"
+    if isinstance(fact, Tally):
+        return _fault_of_tally(fact)
     return _fault_of_scope(fact.scope) or (
         _fault_of_partial(fact) if isinstance(fact, Partial) else _fault_of_minutes(fact)
     )
@@ -60,6 +63,14 @@ def _fault_of_partial(partial: Partial) -> str | None:
         return "day: not a date"
     amounts = (*msgspec.structs.astuple(partial.sums), *partial.seeds.values())
     return None if _are_amounts(*amounts) else "sums: out of bounds"
+
+
+def _fault_of_tally(tally: Tally) -> str | None:
+    if not _is_day(tally.day):
+        return "day: not a date"
+    sums = tally.tenants.values()
+    fits = all(len(of_one) == TALLIED and _are_amounts(*of_one) for of_one in sums) and "" not in tally.tenants
+    return None if fits else "tenants: no sums of theirs"
 
 
 def _fault_of_minutes(minutes: Minutes) -> str | None:

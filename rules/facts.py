@@ -20,7 +20,7 @@ Scope = str
 
 GLOBAL: Scope = "global"
 
-METERED = ("model",)
+METERED = ("model", "tenant")
 """Kinds of scope that have partials."""
 
 

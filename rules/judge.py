@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from rules.book import ModelBook
-from rules.facts import Fact, Heard, Scope, Stored, Watermark, kind_of
+from rules.facts import Fact, Heard, Scope, Stored, Tally, Watermark, kind_of
 from rules.marks import Marks
 from rules.moment import Millis
 from rules.outcome import Outcome
@@ -21,11 +21,14 @@ from rules.policy import Policy
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 from rules.scope_book import Book, Situation
+from rules.tallies import Tallies
+from rules.tenant_book import TenantBook
 
 BOOK = "book|"
 
 KINDS: Mapping[str, Callable[[Scope, Policy, Any], Book]] = {
     "model": ModelBook.open,
+    "tenant": TenantBook.open,
 }
 """How the book of each kind of scope is opened, from its stored row or (None) anew. What is heard of others binds
 nobody."""
@@ -45,6 +48,7 @@ class Judge:
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
         self._stored: dict[Scope, bytes] = {}
+        self._tallies = Tallies(policy)
 
     def restore(self, rows: Mapping[str, Any]) -> None:
         """Take up the rows of an earlier life."""
@@ -70,6 +74,8 @@ class Judge:
         due = set(self._touched)
         if every or self._vouched:  # completeness bears on every scope that is awake
             due.update(scope for scope, book in self.books.items() if book.wakes <= now)
+        if every:
+            self._tidy_tallies(now)
         self._touched.clear()
         self._vouched = False
         outcomes = [self._rule(self._book(scope), now) for scope in sorted(due)]
@@ -102,6 +108,9 @@ class Judge:
             news = self.marks.merge(fact)
             self._vouched = self._vouched or news
             return news
+        if isinstance(fact, Tally):
+            self._tallies.note(fact)
+            return any([self._merge(partial) for partial in fact.partials()])
         if kind_of(fact.scope) not in KINDS:
             return False
         self._touched.add(fact.scope)
@@ -121,6 +130,16 @@ class Judge:
         self._current[book.scope] = outcome.ruling
         self._keep(book)
         return outcome
+
+    def _tidy_tallies(self, now: Millis) -> None:
+        """Let tallies of days go that take no usage any more, once the books hold their sums."""
+        for tally in self._tallies.take_old(now):
+            self._rows[tally.key] = None
+            for partial in tally.partials():
+                book = self._book(partial.scope)
+                if isinstance(book, TenantBook):
+                    book.close_before(self._tallies.oldest(now), now)
+                    self._keep(book)
 
     def _keep(self, book: Book) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""

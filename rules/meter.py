@@ -19,6 +19,7 @@ from rules.facts import Minutes, Partial, Sums, Watermark
 from rules.moment import DAY, HOUR, MINUTE, Millis
 from rules.policy import Policy
 from rules.records import Reason, Rejected, Usage
+from rules.tenant_sheets import TenantSheets
 
 # A record may run ahead of the partition's clock by this much: clocks of gateways differ, a wrong year is a mistake.
 AHEAD: Millis = 10 * MINUTE
@@ -59,6 +60,7 @@ class PartitionMeter:
         self._policy = policy
         self._calendar: Calendar = policy.calendar()
         self._guards = frozenset(name for name, gateway in policy.gateways.items() if gateway.guard)
+        self.tenants = TenantSheets(policy.tenants, self._guards)
         self._partials: dict[tuple[str, Day], Partial] = {}
         self._minutes: dict[tuple[str, int], Minutes] = {}
         self._changed: dict[int, Partial | Minutes] = {}  # by identity: cheaper than a key for every event
@@ -93,7 +95,11 @@ class PartitionMeter:
         self.counts.counted += 1
         model = self._policy.canonical(usage.model)
         tokens = 0 if usage.cache_hit else usage.total_tokens
-        self._count(self._partial(model, self._calendar.day(usage.at)), offset, usage, tokens)
+        day = self._calendar.day(usage.at)
+        self._count(self._partial(model, day), offset, usage, tokens)
+        if not self.tenants.has(self.incarnation, offset):
+            self.tenants.fold(day, model, (usage,))
+            self.tenants.reached = (self.incarnation, offset)
         if tokens:
             self._count_minute(self._hour(model, usage.at // HOUR), offset, usage.at, tokens)
         return None
@@ -110,13 +116,19 @@ class PartitionMeter:
 
     def forget(self) -> list[str]:
         """Drop rows that no event can reach any more; returns their keys."""
-        if self.clock.now is None:
+        oldest_day = self.oldest_day()
+        if self.clock.now is None or oldest_day is None:
             return []
-        oldest_day = self._calendar.day(self.clock.now - (self._policy.close_after_days + 1) * DAY)
         oldest_hour = (self.clock.now - self._longest_lag()) // HOUR - 2
         days = [at for at, row in self._partials.items() if row.day < oldest_day]
         hours = [at for at, row in self._minutes.items() if row.hour < oldest_hour]
         return [self._partials.pop(at).key for at in days] + [self._minutes.pop(at).key for at in hours]
+
+    def oldest_day(self) -> Day | None:
+        """The first day for which an event may still come; None before the first event."""
+        if self.clock.now is None:
+            return None
+        return self._calendar.day(self.clock.now - (self._policy.close_after_days + 1) * DAY)
 
     def watermark(self, position: int, at: Millis) -> Watermark:
         """What this partition vouches for once `position` is reached."""

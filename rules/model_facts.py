@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rules.scope_facts import FactSpec, FactValue, decimal, flag, text, whole
+from rules.tenant_facts import TENANT_FACTS
 
 MODEL_FACTS: tuple[FactSpec, ...] = (
     text("model", "canonical name of the model", "deepseek-v4-flash"),
@@ -30,7 +31,7 @@ MODEL_FACTS: tuple[FactSpec, ...] = (
     text("unknown_mode", 'the policy\'s word for unknown or stale: "close" or "hold"', "close", "hold"),
 )
 
-SCOPE_FACTS: Mapping[str, tuple[FactSpec, ...]] = {"model": MODEL_FACTS}
+SCOPE_FACTS: Mapping[str, tuple[FactSpec, ...]] = {"model": MODEL_FACTS, "tenant": TENANT_FACTS}
 """The kinds of scope whose rules are evaluated."""
 
 

@@ -40,6 +40,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
     observed: bool = False  # the policy only observes: no gateway is to hold calls against the numbers
     prices: dict[str, int] = {}  # of a model, as a decision carries them
     basis: str = ""
+    soft: bool = False  # going beyond the limit is told and nothing else: gates hold no call against it
     bounds: Bounds = NO_POOL
 
     @property

@@ -120,7 +120,7 @@ class TenantSheets:
         return (incarnation, offset) <= self.reached
 
     def settle(self) -> Parts:
-        """Enter what was folded since the last call. Answers the cells that changed; their sums go on at the next call."""
+        """Enter what was folded since the last call: the cells that changed. Their sums go on at the next call."""
         pending, self._pending = self._pending, {}
         parts: Parts = {}
         for day, tenants in pending.items():

@@ -20,6 +20,7 @@ from streams.facts_topic import FactsTopic
 from streams.metrics import Metrics
 from streams.receipt import Receipt
 from streams.stamps import sent_at
+from streams.tenant_telling import TenantTelling
 from streams.topics import Topics
 from streams.wall_clock import wall_clock
 
@@ -27,7 +28,8 @@ CLOCK_ROW = "clock"
 
 
 class Meter:
-    """Delivery step over the usage topic. Rows: the partials and minutes of each source partition, and its clock."""
+    """Delivery step over the usage topic. Rows: the partials, minutes and tenant sheets of each source partition, and
+    its clock."""
 
     name = "meter"
     interval = 0.03
@@ -45,6 +47,7 @@ class Meter:
         self.topic = topics.usage
         self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
         self._facts = facts
+        self._sheets = topics.sheets
         self._policy = policy
         self._metrics = metrics
         self._event_clock = event_clock
@@ -54,9 +57,12 @@ class Meter:
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's rows and rebuild its window of duplicates from the log."""
-        metered = Metered(PartitionMeter(partition, self._policy, restored.incarnation), Receipt(self._clock))
+        meter = PartitionMeter(partition, self._policy, restored.incarnation)
+        tenants = TenantTelling(partition, meter.tenants, self._facts, self._sheets)
+        metered = Metered(meter, Receipt(self._clock), tenants)
+        others = tenants.restore(restored.rows)
         clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
-        rows = [msgspec.convert(row, Partial | Minutes) for key, row in restored.rows.items() if key != CLOCK_ROW]
+        rows = [msgspec.convert(row, Partial | Minutes) for key, row in others.items() if key != CLOCK_ROW]
         metered.meter.restore(rows, clock)
         if restored.lost:
             clock.since = None  # records are gone: complete metering begins anew
@@ -80,15 +86,18 @@ class Meter:
         """What changed since the last flush, and the watermark, which also says that nothing changed."""
         metered = self._partitions[partition]
         metered.receipt.reach(moment)
+        metered.rows |= metered.tenants.gather()
         if not self._event_clock:
             self._emit(metered, moment.position, self._watermark_at(metered.meter, moment))
         else:  # told with the next tick, kept with this position
             metered.rows.update((row.key, msgspec.to_builtins(row)) for row in metered.meter.pending())
-        gone = metered.meter.forget()
+        gone = dict.fromkeys(metered.meter.forget())
+        if (oldest := metered.meter.oldest_day()) is not None:
+            gone |= metered.tenants.drop_before(oldest)
         if not (metered.outputs or metered.rows or gone):
             return None
         outputs, rows = metered.take()
-        return Flush(outputs, rows | dict.fromkeys(gone))
+        return Flush(outputs, rows | gone)
 
     def revoked(self, partition: int) -> None:
         """Somebody else's from now on."""
@@ -130,6 +139,8 @@ class Meter:
     def _emit(self, metered: Metered, position: int, at: Millis | None) -> None:
         """Tell the judges: changed rows first, then the watermark that vouches for them."""
         meter = metered.meter
+        metered.rows |= metered.tenants.gather()
+        metered.outputs += metered.tenants.take()
         for row in meter.take_changes():
             metered.rows[row.key] = msgspec.to_builtins(row)
             metered.outputs.append(self._facts.to_scope(row.scope, row))
@@ -152,9 +163,10 @@ class Meter:
 class Metered:
     """A partition's meter with what its next flush will tell."""
 
-    def __init__(self, meter: PartitionMeter, receipt: Receipt) -> None:
+    def __init__(self, meter: PartitionMeter, receipt: Receipt, tenants: TenantTelling) -> None:
         self.meter = meter
         self.receipt = receipt
+        self.tenants = tenants
         self.outputs: list[Output] = []
         self.rows: dict[str, Any] = {}
         self.mark: Watermark | None = None

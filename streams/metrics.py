@@ -33,6 +33,7 @@ class Metrics:
         self._models()
         self._outlets()
         self._intake()
+        self._rollups()
         for reason in Reason:
             self.dead_letters.labels(reason=reason.value)
 
@@ -91,6 +92,17 @@ class Metrics:
         )
         for outcome in ("accepted", "rejected", "unacknowledged"):
             self.received.labels(outcome=outcome)
+
+    def _rollups(self) -> None:
+        to = self.registry
+        self.foreign_sheets = Counter(
+            "blastdoor_foreign_sheets", "Records on the topic of sheets that are none of ours.", registry=to
+        )
+        self.crowded = Gauge(
+            "blastdoor_tenants_crowded",
+            "1 while a day has more tenants than get sheets of their own; the rest is counted together.",
+            registry=to,
+        )
 
     def _models(self) -> None:
         to = self.registry
