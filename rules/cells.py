@@ -1,4 +1,4 @@
-"""What is summed of usage beyond a model's pool: by tenant and day, over models, departments, users and knowledge bases.
+"""What is summed of usage by tenant and day, over models, departments, users and knowledge bases.
 
 Every sum is absolute and only grows, so two states of one source partition merge cell by cell to the greater number,
 and those of different source partitions add up.

@@ -110,7 +110,8 @@ class Judge:
             return news
         if isinstance(fact, Tally):
             self._tallies.note(fact)
-            return any([self._merge(partial) for partial in fact.partials()])
+            taken = [self._merge(partial) for partial in fact.partials()]  # each, whatever the first says
+            return any(taken)
         if kind_of(fact.scope) not in KINDS:
             return False
         self._touched.add(fact.scope)

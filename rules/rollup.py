@@ -52,7 +52,7 @@ def later(known: Part | None, part: Part) -> bool:
 
 
 class Forgetting(Struct, frozen=True, kw_only=True):
-    """A user's name that is to be forgotten on all days up to `day`. `done`: what was kept before has been rewritten."""
+    """A user's name that is to be forgotten on all days up to `day`. `done`: what was kept before is rewritten."""
 
     id: str
     tenant: str

@@ -1,6 +1,6 @@
 """What of a partition's tenant sheets is told and kept at each flush, so that neither grows with the number of names.
 
-Rule 1: the rows of a flush, with those of all before, are the state at its position: whoever takes over goes on exactly.
+Rule 1: the rows of a flush, with those of all before, are the state at its position: a new owner goes on exactly.
 Rule 2: sheets of many tenants share a row, and a row is written again when its turn comes: all within `ROUND` flushes.
 What changed in the others meanwhile stands in notes, which go when the last sheet they speak of is written.
 Rule 3: amounts only grow, so rows and notes are taken up in any order: the greater number holds.

@@ -1,8 +1,8 @@
 """How much a tenant may use in a day and in a month: the budget, what an operator gave on top, and what is left of it.
 
 Rule 1: windows are those of the calendar. A day begins where the policy says, a month with the first of its days.
-Rule 2: what was given counts once. A top-up of a window ends with it; one that lasts until an instant is used up, window
-after window, by what goes beyond the budget, the first to end first.
+Rule 2: what was given counts once. A top-up of a window ends with it; one that lasts until an instant is used up,
+window after window, by what goes beyond the budget, the first to end first.
 Rule 3: a limit is a sum of whole numbers that are stored: whoever asks again gets the same.
 """
 

@@ -3,8 +3,8 @@
 Rule 1: every dimension of a sheet adds up to the same total. What finds no place is counted in `other`, never dropped.
 Rule 2: names are chosen by strangers. So values, tenants and the length of their names are bounded, and the first to
 come keep their places: a sum never moves from a name to `other`, so that it only grows.
-Rule 3: the hot path is `fold`. It adds one number per dimension: a call's amounts side by side in lanes of 64 bits. Names
-are bounded and lanes taken apart once for each flush, in `settle`.
+Rule 3: the hot path is `fold`. It adds one number per dimension: a call's amounts side by side in lanes of 64 bits.
+Names are bounded and lanes taken apart once for each flush, in `settle`.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ COMMANDS = {
     "topup": ("order:topup", "Give a tenant more tokens."),
     "unban": ("order:unban", "Take a ban back."),
     "up": ("up", "Start a broker, a Redis and workers here, to try things out."),
+    "usage": ("usage", "Show what a tenant used, as a table, JSON or CSV."),
     "worker": ("worker", "Meter, judge, publish and notify: the service."),
 }
 

@@ -6,12 +6,13 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
 from aiohttp import web
+from aiokafka import TopicPartition
 from blastdoor_gateway.contract import Keys
 
 from rules.announce import foreign_write, outbid
@@ -23,12 +24,15 @@ from streams.api.door import Door
 from streams.api.events import Events
 from streams.api.server import serve
 from streams.api.sink import Sink
+from streams.api.views import Views
 from streams.channels.build import build_senders
 from streams.channels.timing import Timing
 from streams.channels.wire import Wire
 from streams.day_shelf import DayShelf
 from streams.delivery.app import DeliveryApp, build_app, deliver
+from streams.delivery.log import PartitionLog, ends
 from streams.delivery.run import run
+from streams.delivery.step import Record
 from streams.judge import JudgeStep
 from streams.lookout import Lookout
 from streams.metrics import Metrics
@@ -38,9 +42,12 @@ from streams.orders.archive import Archive
 from streams.pipeline import Parts, steps
 from streams.publish.client import open_redis
 from streams.publish.publisher import Publisher
+from streams.rollups import Reread
 from streams.settings import Settings
 from streams.ship.parcels import Addresser
 from streams.topics import Topics, detect_timing, ensure_topics
+from streams.usage.decided import Decided
+from streams.usage.index import RollupIndex
 from streams.wall_clock import wall_clock
 from streams.watchman import Watchman
 
@@ -85,6 +92,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         metrics=metrics,
         publisher=publisher,
         notify=_notify(settings, policy, metrics, wire, partitions),
+        reread=_rereading(settings),
         event_clock=settings.event_clock,
     )
     app = build_app(
@@ -98,7 +106,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     for step in steps(parts):
         deliver(app, step)
         desk.judge = step if isinstance(step, JudgeStep) else desk.judge
-    ways_in = None if settings.event_clock else _ways_in(settings, policy, partitions, metrics)
+    ways_in = None if settings.event_clock else _ways_in(settings, policy, rulebook, partitions, metrics)
     return run(
         app, _serving(settings, metrics, app, ways_in), _publishing(publisher, app), _notifying(parts.notify, wire)
     )
@@ -135,6 +143,16 @@ def _notify(settings: Settings, policy: Policy, metrics: Metrics, wire: Wire, pa
     )
 
 
+def _rereading(settings: Settings) -> Reread:
+    async def reread(partition: int) -> AsyncIterator[Sequence[Record]]:
+        tp = TopicPartition(Topics(settings.prefix).rollups, partition)
+        end = (await ends(settings.kafka, [tp])).get(tp, 0)
+        async for records in PartitionLog(settings.kafka, tp).before(end, end):
+            yield records
+
+    return reread
+
+
 def _lookout(settings: Settings, partitions: int) -> Lookout:
     return Lookout(
         kafka=settings.kafka,
@@ -153,19 +171,32 @@ class WaysIn:
     door: Door
     events: Events
     controls: Controls
+    views: Views
+    index: RollupIndex
+    decided: Decided
 
     def routes(self) -> list[web.RouteDef]:
-        return [*self.events.routes(), *self.controls.routes()]
+        return [*self.events.routes(), *self.controls.routes(), *self.views.routes()]
+
+    async def close(self) -> None:
+        await self.events.close()
+        await self.index.close()
+        await self.decided.close()
 
 
-def _ways_in(settings: Settings, policy: Policy, partitions: int, metrics: Metrics) -> WaysIn:
+def _ways_in(settings: Settings, policy: Policy, rulebook: Rulebook, partitions: int, metrics: Metrics) -> WaysIn:
     topics, zone = Topics(settings.prefix), policy.calendar().zone
     door, sink = Door(policy.senders.values()), Sink(settings.kafka, partitions)
     archive = Archive(settings.kafka, topics, zone)
+    index = RollupIndex(settings.kafka, topics.rollups, partitions)
+    decided = Decided(open_redis(settings.redis), Keys(settings.prefix, settings.legacy_prefix))
     return WaysIn(
         door,
         Events(door, Intake(zone), Addresser(topics), sink, metrics, wall_clock),
         Controls(door, zone, topics, archive, sink, metrics, wall_clock),
+        Views(policy, rulebook, index, decided, metrics, wall_clock),
+        index,
+        decided,
     )
 
 
@@ -177,12 +208,15 @@ async def _serving(
     runner = await serve(
         settings.http, metrics.registry, _readiness(app, metrics), ways_in.routes() if ways_in is not None else ()
     )
+    following = None if ways_in is None else asyncio.create_task(ways_in.index.follow(), name="follow the roll-ups")
     try:
         yield
     finally:
         await runner.cleanup()
-        if ways_in is not None:
-            await ways_in.events.close()
+        if ways_in is not None and following is not None:
+            following.cancel()
+            await asyncio.wait([following])
+            await ways_in.close()
 
 
 def _readiness(app: DeliveryApp, metrics: Metrics) -> Callable[[], bool]:

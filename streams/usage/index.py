@@ -51,10 +51,13 @@ class RollupIndex:
         self._topic = topic
         self._partitions = partitions
         self._days: dict[str, array[int]] = {}  # day modulo SLOTS -> offset + 1; 0: none
-        self._behind: set[TopicPartition] = set()
-        self._ready = False
+        self._read_through = asyncio.Event()
         self._one = asyncio.Lock()
         self._fetcher: AIOKafkaConsumer | None = None
+
+    async def ready(self) -> None:
+        """Wait until everything that stood there when reading began is known."""
+        await self._read_through.wait()
 
     def tenants(self) -> list[str]:
         """All tenants that have a table."""
@@ -88,7 +91,7 @@ class RollupIndex:
             await fetcher.stop()
 
     def _check(self) -> None:
-        if not self._ready:
+        if not self._read_through.is_set():
             raise NotReadyError("the roll-ups are still being read")
 
     async def _follow(self) -> None:
@@ -105,7 +108,8 @@ class RollupIndex:
                 for tp in list(behind):
                     if await consumer.position(tp) >= behind[tp]:
                         del behind[tp]
-                self._ready = self._ready or not behind
+                if not behind:
+                    self._read_through.set()
 
     def _note(self, records: list[Any]) -> None:
         for record in records:
