@@ -86,7 +86,7 @@ def test_days_are_those_of_the_zone(zone: str, starts: str, last: str, first: st
     ],
 )
 def test_months_are_those_of_the_calendar(begin: str, end: str, after: str) -> None:
-    """A month is neither 30 days nor the same date: from 31 January, through February, leap or not, over a year's end."""
+    """A month is neither 30 days nor the same date: from 31 January, through February, over a year's end."""
     story = Story(budget(monthly_tokens=100))
     assert told(story.use(begin, 60)) == ("allow", "month", 100, 60)
     ruling = story.use(end, 40)
@@ -129,7 +129,7 @@ def test_the_window_with_the_least_left_rules() -> None:
 
 @pytest.mark.parametrize("over", ["degrade", "block", "warn"])
 def test_over_is_what_the_policy_says(over: str) -> None:
-    """Beyond its budget a tenant is degraded, blocked or only told of; a budget that only warns gives gates no ceiling."""
+    """Beyond its budget a tenant is degraded, blocked or told of; a budget that only warns gives gates no ceiling."""
     story = Story(budget(daily_tokens=100, over=over))
     ruling = story.use("2026-08-13 10:00", 150)
     assert told(ruling)[0] == over
