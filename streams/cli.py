@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from rules.fault import meant, shown
 from streams.settings import SettingsError
 
 # name -> (module under streams.commands, what `--help` says of it). The module's click command is called `command`,
@@ -48,6 +49,14 @@ class LazyGroup(click.Group):
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
         found: Any = getattr(import_module(f"streams.commands.{module}"), attribute or "command")
         return found if isinstance(found, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            ctx.fail(f"there is no command {shown(name)}{meant(name, COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
