@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import GroupAuthorizationFailedError, TopicAuthorizationFailedError
-from blastdoor_gateway.events.kafka import KafkaCarrier
+from blastdoor_gateway.events.build import outbox_from
+from blastdoor_gateway.events.event import UsageEvent
+from blastdoor_gateway.money import Tokens
+from blastdoor_gateway.settings import Settings
 from redis import Redis
 
 from streams.embedded.server import free_port
@@ -147,11 +150,12 @@ def test_from_the_shipper_s_event_and_the_poller_s_reading_to_the_decision(guard
 
 
 async def test_a_gateway_writes_usage(guarded: Guarded) -> None:
-    """By the carrier of the gate's own distribution."""
-    options = guarded.connection("gateway")
-    carrier = KafkaCarrier(options.pop("bootstrap_servers"), **options)
-    await carrier.deliver([(b"g-1", json.dumps(usage("g-1", "gated")).encode())])
-    await carrier.close()
+    """The gate's own distribution, with the same variables as ours."""
+    outbox = outbox_from(Settings.from_environment(surroundings(guarded.address, guarded.redis, "gateway")), None)
+    assert outbox is not None
+    outbox.put(UsageEvent(id="g-1", ts="2026-08-13T11:08:00+08:00", model="gated", tokens=Tokens(2, 1, 1, 0)))
+    await outbox.close(within=PATIENCE)
+    assert len(outbox) == 0
 
 
 @pytest.mark.parametrize(
