@@ -72,10 +72,14 @@ class TenantBook:
         self.row = row
         self.counter = Counter(row.carried, row.closed_before)
         self.wakes: Millis = 0
+        self._ordered = False  # an operator's order came since the last ruling
+        self.adopt(policy)
+
+    def adopt(self, policy: Policy) -> None:
+        """Go on under this policy; the accounting day must be the same."""
         self._policy = policy
         self._calendar: Calendar = policy.calendar()
         self._budget: Budget = policy.tenants.get(self.tenant, policy.tenant_default)
-        self._ordered = False  # an operator's order came since the last ruling
 
     @classmethod
     def open(cls, scope: Scope, policy: Policy, row: Any = None) -> TenantBook:
@@ -177,7 +181,7 @@ class TenantBook:
         """Whether the budget is so far away that one more look a few seconds later does."""
         if self._ordered or self.row.ended is not None or before.until is None or now >= before.until:
             return False
-        if self._calendar.day(now) != before.day:
+        if self._calendar.day(now) != before.day or before.policy != self._policy.hash:
             return False
         near = before.limit is not None and share(before.used, before.limit) >= FAR
         return not near and before.at <= now < before.at + PATIENCE

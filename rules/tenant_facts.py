@@ -19,14 +19,14 @@ TENANT_FACTS: tuple[FactSpec, ...] = (
     whole("month_used", "tokens used since the month began"),
     whole("month_limit", "the month's budget with what was given on top", nullable=True),
     whole("given", "the part of limit that an operator gave on top"),
-    text("over", "what the policy wants beyond the budget", "degrade", "block", "warn"),
+    text("beyond", "what the policy wants beyond the budget", "degrade", "block", "warn"),
     flag("killed", "an operator closed the tenant"),
     text("why", "the operator's words for it", "a leaked key", ""),
 )
 
 
 def tenant_facts(
-    tenant: str, windows: tuple[Window, Window], wall: Window | None, over: str, killed: str | None
+    tenant: str, windows: tuple[Window, Window], wall: Window | None, beyond: str, killed: str | None
 ) -> dict[str, FactValue]:
     """All facts of a tenant. `killed`: why, None if it is not."""
     day, month = windows
@@ -45,7 +45,7 @@ def tenant_facts(
         "month_used": month.used,
         "month_limit": month.limit,
         "given": shown.given,
-        "over": over,
+        "beyond": beyond,
         "killed": killed is not None,
         "why": killed or "",
     }

@@ -82,6 +82,10 @@ class TenantSheets:
         self.reached = (0, -1)  # incarnation, offset of the last record counted
         self._pending: dict[Day, dict[str | None, tuple[_Lanes, _Lanes, _Lanes, _Lanes]]] = {}
 
+    def adopt(self, known: Iterable[str], guards: Iterable[str]) -> None:
+        """Count what comes from now on under these names."""
+        self._known, self._guards = frozenset(known), frozenset(guards)
+
     def fold(self, day: Day, model: str, calls: Sequence[Call]) -> None:
         """Count calls of one model on one day."""
         pending = self._pending.get(day)

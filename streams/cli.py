@@ -21,6 +21,7 @@ COMMANDS = {
     "demo": ("demo", "Show two recorded incidents pass through Kafka and Redis."),
     "doctor": ("doctor", "Look at everything a worker stands on, and say what to do."),
     "explain": ("explain", "Tell why a decision is as it is."),
+    "forget": ("forget", "Take a user's name out of what is kept of usage."),
     "kill": ("order:kill", "Refuse all calls, at once."),
     "poll": ("poll", "Ask providers for balances."),
     "quota": ("order:quota", "Set a tenant's daily budget."),

@@ -14,6 +14,7 @@ from rules.moment import DAY
 from rules.policy import Policy
 from rules.records import Control
 from rules.rollup import Forgetting, Part, Rollup, Rollups, forgetting
+from streams.active import Active
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.metrics import Metrics
 from streams.topics import USAGE_KEPT_DAYS, Topics
@@ -88,6 +89,10 @@ class RollupStep:
         desk = self._desks.pop(partition, None)
         for task in desk.tasks if desk is not None else ():
             task.cancel()
+
+    def adopt(self, active: Active) -> None:
+        """Days are closed as this policy says."""
+        self._policy = active.policy
 
     def _hear(self, partition: int, desk: Desk, heard: Heard) -> None:
         wish = forgetting(heard.record, self._calendar) if isinstance(heard.record, Control) else None

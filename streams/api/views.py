@@ -23,6 +23,7 @@ from rules.moment import Millis
 from rules.policy import Policy, Sender, Viewer
 from rules.rulebook import Rulebook
 from rules.usage_table import MOST_DAYS, By, usage_table
+from streams.active import Active
 from streams.api.door import Door
 from streams.metrics import Metrics
 from streams.usage.decided import Decided, UnreachableError
@@ -63,13 +64,20 @@ class Views:
         metrics: Metrics,
         clock: Callable[[], Millis],
     ) -> None:
-        self._policy = policy
-        self._rulebook = rulebook
         self._calendar: Calendar = policy.calendar()
         self._tables = tables
         self._decided = decided
         self._metrics = metrics
         self._clock = clock
+        self._go_by(policy, rulebook)
+
+    def adopt(self, active: Active) -> None:
+        """Go by this policy from the next request on."""
+        self._go_by(active.policy, active.rulebook)
+
+    def _go_by(self, policy: Policy, rulebook: Rulebook) -> None:
+        self._policy = policy
+        self._rulebook = rulebook
         self._viewers = policy.viewers
         self._door = _door(policy.viewers.values())
 

@@ -20,7 +20,9 @@ from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, RULE
 from rules.policy_check.senders import SENDER
 from rules.policy_check.values import brief
+from rules.policy_check.viewers import VIEWER
 from rules.rulebook import ACTIONS
+from rules.tenant_facts import TENANT_FACTS
 from streams.policy_file import load_policy
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text()
@@ -53,6 +55,7 @@ def test_the_example_loads(tmp_path: Path) -> None:
         GATEWAY,
         PROVIDER,
         SENDER,
+        VIEWER,
         BUDGET,
         SPEND,
         PRICE,
@@ -90,7 +93,7 @@ def written(value: str | float) -> str:
 
 def test_facts_are_those_of_the_table() -> None:
     """The table of facts is the one that rules are checked against."""
-    for spec in MODEL_FACTS:
+    for spec in (*MODEL_FACTS, *TENANT_FACTS):
         assert f"| `{spec.name}` | {spec.kind}{' or null' if spec.nullable else ''} | {spec.meaning} |" in PAGE
 
 
