@@ -2,6 +2,8 @@
 
 Rule 1: merging is a G-counter, so facts may come again, late or from a former owner.
 Rule 2: rulings are functions of what was merged and of `now`; nothing here knows the time.
+Rule 3: usage alone moves no bound. A scope is looked at anew for a reading, and whenever every scope is, which is how
+        minutes and watermarks take effect; in between sums are compared with the limit as it was.
 """
 
 from __future__ import annotations
@@ -51,6 +53,8 @@ class Judge:
         self._policy = policy
         self._rulebook = rulebook
         self._touched: set[Scope] = set()
+        self._counted: set[Scope] = set()  # usage was added
+        self._unkept: set[Scope] = set()  # ruled on since rows were last taken
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
         self._stored: dict[Scope, bytes] = {}
@@ -77,9 +81,11 @@ class Judge:
 
     def rule(self, now: Millis, *, every: bool = False) -> list[Outcome]:
         """Rule on what was touched, or on every scope: time alone ages readings and changes days."""
-        scopes = sorted(self.books if every else self._touched)
-        self._touched.clear()
-        return [outcome for scope in scopes if (outcome := self._rule(self._book(scope), now))]
+        anew = set(self.books) if every else self._touched
+        scopes = sorted(anew | self._counted)
+        self._touched, self._counted = set(), set()
+        found = (self._rule(self._book(scope), now, anew=scope in anew) for scope in scopes)
+        return [outcome for outcome in found if outcome is not None]
 
     def ruling(self, scope: Scope) -> Ruling | None:
         """The ruling in force about a scope."""
@@ -97,19 +103,19 @@ class Judge:
         return book.grounds(outcome.sight, outcome.ruling, self._rulebook, self.marks)
 
     def take_rows(self) -> dict[str, Any]:
-        """The rows changed since the last call; None for a row that may go."""
-        rows = {key: value if value is None else msgspec.to_builtins(value) for key, value in self._rows.items()}
-        self._rows.clear()
+        """The rows changed since the last call, good until the next fact; None for a row that may go."""
+        for scope in self._unkept:
+            self._keep(self.books[scope])
+        rows, self._rows, self._unkept = self._rows, {}, set()
         return rows
 
     def _merge(self, fact: Stored) -> bool:
         if isinstance(fact, Watermark):
-            if not self.marks.merge(fact):
-                return False
-            self._touched.update(self.books)  # completeness bears on every scope
-            return True
-        self._touched.add(fact.scope)
-        return self._book(fact.scope).merge(fact)
+            return self.marks.merge(fact)
+        book = self._book(fact.scope)
+        if isinstance(fact, Partial):
+            self._counted.add(fact.scope)
+        return book.merge(fact)
 
     def _book(self, scope: Scope) -> ModelBook:
         book = self.books.get(scope)
@@ -117,9 +123,11 @@ class Judge:
             book = self.books[scope] = ModelBook(scope, self._policy, BookRow())
         return book
 
-    def _rule(self, book: ModelBook, now: Millis) -> Outcome | None:
-        self._rows.update(dict.fromkeys(book.tidy(now)))
-        sight = book.look(now, self.marks)
+    def _rule(self, book: ModelBook, now: Millis, *, anew: bool) -> Outcome | None:
+        sight = None if anew else book.glance(now)
+        if sight is None:
+            self._rows.update(dict.fromkeys(book.tidy(now)))
+            sight = book.look(now, self.marks)
         ruling = book.rule(sight, self._rulebook)
         alerts = book.announce(ruling, sight)
         before, self._current[book.scope] = self._current.get(book.scope), ruling
@@ -127,7 +135,7 @@ class Judge:
         closed = book.close_day(sight)
         news = bool(alerts) or changed(before, ruling) or closed is not None
         history = news and book.enter(ruling)
-        self._keep(book)
+        self._unkept.add(book.scope)
         if not news:
             return None
         return Outcome(ruling, alerts, history, book.account(sight) if history else None, sight, closed)

@@ -15,19 +15,19 @@ from streams.metrics import Metrics
 ENTRIES = ("opening", "returns", "charged", "expired", "unexplained", "closing")
 
 
-def show(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
-    """Set the gauges of the ruling's model; `history`: count it as a decision that changed."""
-    model = ruling.scope.removeprefix("model:")
-    if metrics.shows(model):
-        _show_model(metrics, model, ruling)
+def count(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
+    """Count the ruling as a decision that changed, if it is one, and the rules that failed."""
     for failure in ruling.failed:
         metrics.rule_failures.labels(rule=failure.partition(":")[0]).inc()
     if history:
         metrics.decisions.labels(action=ruling.action, rule=ruling.rule).inc()
 
 
-def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:
-    bounds = ruling.bounds
+def show(metrics: Metrics, ruling: Ruling) -> None:
+    """Set the gauges of the ruling's model."""
+    model, bounds = ruling.scope.removeprefix("model:"), ruling.bounds
+    if not metrics.shows(model):
+        return
     metrics.used.labels(model=model).set(ruling.used)
     _set(metrics.limit, ruling.limit, model)
     _set_ends(metrics.pool, model, ruling.pool_low, ruling.pool_high)
