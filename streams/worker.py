@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import socket
@@ -95,10 +96,19 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     for step in steps(parts):
         deliver(app, step)
         desk.judge = step if isinstance(step, JudgeStep) else desk.judge
+    spare_the_collector()
     events = None if settings.event_clock else _events(settings, policy, partitions, metrics)
     return run(
         app, _serving(settings, metrics, app, events), _publishing(publisher, app), _notifying(parts.notify, wire)
     )
+
+
+def spare_the_collector() -> None:
+    """Batches are large, live shortly and hold no cycles: by default every few hundred records would have the garbage
+    collector look at them, and now and then at all that was imported, which took a third of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
 
 
 def _publisher(settings: Settings, policy: Policy, metrics: Metrics, desk: Desk) -> Publisher:
