@@ -7,9 +7,10 @@ from datetime import tzinfo
 from pathlib import Path
 
 from rules.intake.reader import Intake
-from rules.records import Calibration, Clock, Reading, Record, Rejected
-from streams.ship.entries import Progress, entries
-from streams.ship.event_clock import Entry, merged
+from rules.records import Calibration, Clock, Reading, Record, Rejected, Usage
+from streams.ship.entries import Progress, entries, stretches
+from streams.ship.event_clock import Entry, Found, in_lots, merged
+from streams.ship.sources import origin_of
 
 _LOCATED = (Reading, Calibration)
 
@@ -26,6 +27,19 @@ class Recording:
         self._progress = progress or (lambda _source, _position: None)
 
     @property
+    def lots(self) -> Iterator[Record | Sequence[Usage]]:
+        """The records; events of usage that follow one another come in lists. Raises UnreadableSource."""
+        if len(self._files) > 1:  # they have to be merged one by one
+            yield from self.records
+            return
+        (file,) = self._files
+        for found in in_lots(self._answers(file)):
+            if isinstance(found, Rejected):
+                self.rejected += 1
+            elif found is not None:
+                yield found
+
+    @property
     def records(self) -> Iterator[Record]:
         """The records. Raises UnreadableSource."""
         for entry in merged([entries(file, self._intake, None, self._progress) for file in self._files]):
@@ -36,3 +50,10 @@ class Recording:
                 if isinstance(found, _LOCATED) and isinstance(entry, Entry):
                     self.origins.setdefault(found.id, f"{entry.source}:{entry.line.number}")
                 yield found
+
+    def _answers(self, file: Path) -> Iterator[Sequence[Found]]:
+        for lines, found in stretches(file, self._intake, None, self._progress):
+            for line, each in zip(lines, found, strict=True):
+                if isinstance(each, _LOCATED):
+                    self.origins.setdefault(each.id, f"{origin_of(file)}:{line.number}")
+            yield found
