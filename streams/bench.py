@@ -10,9 +10,10 @@ import msgspec
 from rules.alerts import Alert
 from rules.engine_watch import EngineRow, EngineWatch
 from rules.facts import Fact, Scope, Watermark
-from rules.judge import Judge, Outcome
+from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import SECOND, Millis
+from rules.outcome import Outcome
 from rules.ruling import Ruling
 
 WAITING_ROW = "waiting"

@@ -7,12 +7,12 @@ import logging
 from collections.abc import Callable, Sequence
 
 from blastdoor_gateway.contract import Decision
+from msgspec import Struct
 
 from rules.alerts import Alert
 from rules.engine_watch import EngineWatch
 from rules.fact_check import read_fact
 from rules.facts import GLOBAL
-from rules.grounds import Grounds
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import LATEST, Millis
@@ -154,7 +154,7 @@ class JudgeStep:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
         return to_output(self._topics.alerts, alert)
 
-    def _publish(self, ruled: Ruled, grounds: Grounds | None = None) -> Decision:
+    def _publish(self, ruled: Ruled, grounds: Struct | None = None) -> Decision:
         ruling = ruled.outcome.ruling
         decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account, grounds)
         self._publisher.offer(decision, legacy_input(ruling, self._policy))

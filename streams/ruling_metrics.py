@@ -24,10 +24,14 @@ def count(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
 
 
 def show(metrics: Metrics, ruling: Ruling) -> None:
-    """Set the gauges of the ruling's model."""
-    model, bounds = ruling.scope.removeprefix("model:"), ruling.bounds
-    if not metrics.shows(model):
-        return
+    """Set the gauges of the ruling's scope."""
+    kind, _, name = ruling.scope.partition(":")
+    if kind == "model" and metrics.shows(name):
+        _show_model(metrics, name, ruling)
+
+
+def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:
+    bounds = ruling.bounds
     metrics.used.labels(model=model).set(ruling.used)
     _set(metrics.limit, ruling.limit, model)
     _set_ends(metrics.pool, model, ruling.pool_low, ruling.pool_high)
@@ -40,8 +44,10 @@ def show(metrics: Metrics, ruling: Ruling) -> None:
 
 
 def hide(metrics: Metrics, scope: str) -> None:
-    """Take the gauges of a model away: another worker rules on it now, and two answers would be one too many."""
-    model = scope.removeprefix("model:")
+    """Take the gauges of a scope away: another worker rules on it now, and two answers would be one too many."""
+    kind, _, model = scope.partition(":")
+    if kind != "model":
+        return
     for gauge in (metrics.used, metrics.limit, metrics.lag_bound, metrics.reading):
         _set(gauge, None, model)
     for gauge in (metrics.pool, metrics.lag_tokens, metrics.charged):

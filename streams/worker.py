@@ -12,12 +12,14 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
+from aiohttp import web
 from blastdoor_gateway.contract import Keys
 
 from rules.announce import foreign_write, outbid
 from rules.intake.reader import Intake
 from rules.policy import Policy
 from rules.rulebook import Rulebook
+from streams.api.controls import Controls
 from streams.api.door import Door
 from streams.api.events import Events
 from streams.api.server import serve
@@ -33,6 +35,7 @@ from streams.lookout import Lookout
 from streams.metrics import Metrics
 from streams.notify import Notify
 from streams.observers import DeliveryMetrics, NotifyMetrics, PublishMetrics
+from streams.orders.archive import Archive
 from streams.pipeline import Parts, steps
 from streams.publish.client import open_redis
 from streams.publish.publisher import Publisher
@@ -97,9 +100,9 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         deliver(app, step)
         desk.judge = step if isinstance(step, JudgeStep) else desk.judge
     spare_the_collector()
-    events = None if settings.event_clock else _events(settings, policy, partitions, metrics)
+    ways_in = None if settings.event_clock else _ways_in(settings, policy, partitions, metrics)
     return run(
-        app, _serving(settings, metrics, app, events), _publishing(publisher, app), _notifying(parts.notify, wire)
+        app, _serving(settings, metrics, app, ways_in), _publishing(publisher, app), _notifying(parts.notify, wire)
     )
 
 
@@ -153,31 +156,43 @@ def _lookout(settings: Settings, partitions: int) -> Lookout:
     )
 
 
-def _events(settings: Settings, policy: Policy, partitions: int, metrics: Metrics) -> Events:
-    return Events(
-        Door(policy.senders.values()),
-        Intake(policy.calendar().zone),
-        Addresser(Topics(settings.prefix)),
-        Sink(settings.kafka, partitions),
-        metrics,
-        wall_clock,
+@dataclass(frozen=True, slots=True)
+class WaysIn:
+    """What the worker takes over HTTP."""
+
+    door: Door
+    events: Events
+    controls: Controls
+
+    def routes(self) -> list[web.RouteDef]:
+        return [*self.events.routes(), *self.controls.routes()]
+
+
+def _ways_in(settings: Settings, policy: Policy, partitions: int, metrics: Metrics) -> WaysIn:
+    topics, zone = Topics(settings.prefix), policy.calendar().zone
+    door, sink = Door(policy.senders.values()), Sink(settings.kafka, partitions)
+    archive = Archive(settings.kafka, topics, zone)
+    return WaysIn(
+        door,
+        Events(door, Intake(zone), Addresser(topics), sink, metrics, wall_clock),
+        Controls(door, zone, topics, archive, sink, metrics, wall_clock),
     )
 
 
 @asynccontextmanager
 async def _serving(
-    settings: Settings, metrics: Metrics, app: DeliveryApp, events: Events | None
+    settings: Settings, metrics: Metrics, app: DeliveryApp, ways_in: WaysIn | None
 ) -> AsyncIterator[None]:
-    """Metrics, readiness and the way in for events. A recording brings its own clock, so nothing else comes in then."""
+    """Metrics, readiness and the ways in. A recording brings its own clock, so nothing else comes in then."""
     runner = await serve(
-        settings.http, metrics.registry, _readiness(app, metrics), events.routes() if events is not None else ()
+        settings.http, metrics.registry, _readiness(app, metrics), ways_in.routes() if ways_in is not None else ()
     )
     try:
         yield
     finally:
         await runner.cleanup()
-        if events is not None:
-            await events.close()
+        if ways_in is not None:
+            await ways_in.events.close()
 
 
 def _readiness(app: DeliveryApp, metrics: Metrics) -> Callable[[], bool]:

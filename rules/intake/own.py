@@ -136,6 +136,7 @@ def calibration(wire: CalibrationWire, zone: tzinfo) -> Calibration:
         pool=wire.pool,
         force=bool(wire.force),
         by=wire.by or "",
+        why=wire.why or "",
     )
 
 
