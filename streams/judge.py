@@ -20,6 +20,7 @@ from rules.policy import Policy
 from rules.records import Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
+from streams.active import Active
 from streams.alert_records import book_to_output, to_output
 from streams.bench import Bench, Ruled
 from streams.dead_letters import DeadLetters
@@ -116,6 +117,13 @@ class JudgeStep:
             hide(self._metrics, scope)
             self._unshown.pop(scope, None)
             self._actions.pop(scope, None)
+
+    def adopt(self, active: Active) -> None:
+        """Rule on every scope anew under this policy, with all that is known of it."""
+        self._policy, self._rulebook = active.policy, active.rulebook
+        for partition, bench in self._benches.items():
+            bench.adopt(active.policy, active.rulebook)
+            self._touch[partition]()
 
     def outbid(self, scope: str, held: tuple[int, int]) -> None:
         """Redis holds a higher version of a scope that is ours: go above it and publish again."""
