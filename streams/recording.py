@@ -10,6 +10,7 @@ from rules.intake.reader import Intake
 from rules.records import Calibration, Clock, Reading, Record, Rejected, Usage
 from streams.ship.entries import Progress, entries, stretches
 from streams.ship.event_clock import Entry, Found, in_lots, merged
+from streams.ship.lines import Line
 from streams.ship.sources import origin_of
 
 _LOCATED = (Reading, Calibration)
@@ -36,9 +37,7 @@ class Recording:
             return
         (file,) = self._files
         for found in in_lots(self._answers(file)):
-            if isinstance(found, Rejected):
-                self.rejected += 1
-            elif found is not None:
+            if found is not None and not isinstance(found, Rejected):
                 yield found
 
     @property
@@ -46,19 +45,26 @@ class Recording:
         """The records. Raises UnreadableSource."""
         for entry in merged([entries(file, self._intake, None, self._progress) for file in self._files]):
             found = entry if isinstance(entry, Clock) else entry.found
-            if isinstance(found, Rejected):
-                self.rejected += 1
-                if not self.complaint and isinstance(entry, Entry):
-                    self.complaint = f"{entry.source}:{entry.line.number}: {found.detail}"
-            elif found is not None:
-                self.found += not isinstance(found, Clock)
-                if isinstance(found, _LOCATED) and isinstance(entry, Entry):
-                    self.origins.setdefault(found.id, f"{entry.source}:{entry.line.number}")
+            if isinstance(entry, Entry):
+                self._note(found, entry.source, entry.line)
+            if found is not None and not isinstance(found, Rejected):
                 yield found
 
     def _answers(self, file: Path) -> Iterator[Sequence[Found]]:
+        origin = origin_of(file)
         for lines, found in stretches(file, self._intake, None, self._progress):
-            for line, each in zip(lines, found, strict=True):
-                if isinstance(each, _LOCATED):
-                    self.origins.setdefault(each.id, f"{origin_of(file)}:{line.number}")
+            if set(map(type, found)) == {Usage}:
+                self.found += len(found)
+            else:
+                for line, each in zip(lines, found, strict=True):
+                    self._note(each, origin, line)
             yield found
+
+    def _note(self, found: Found, origin: str, line: Line) -> None:
+        if isinstance(found, Rejected):
+            self.rejected += 1
+            self.complaint = self.complaint or f"{origin}:{line.number}: {found.detail}"
+        elif found is not None:
+            self.found += not isinstance(found, Clock)
+            if isinstance(found, _LOCATED):
+                self.origins.setdefault(found.id, f"{origin}:{line.number}")
