@@ -2,6 +2,8 @@
 
 Rule 1: merging is a G-counter, so facts may come again, late or from a former owner.
 Rule 2: rulings are functions of what was merged and of `now`; nothing here knows the time.
+Rule 3: usage alone moves no bound. A scope is looked at anew for what is heard, and whenever every scope is, which is
+        how minutes and watermarks take effect; in between sums are compared with the limit as it was.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from rules.book import ModelBook
-from rules.facts import Fact, Heard, Scope, Stored, Tally, Watermark, kind_of
+from rules.facts import Fact, Heard, Partial, Scope, Stored, Tally, Watermark, kind_of
 from rules.marks import Marks
 from rules.moment import Millis
 from rules.outcome import Outcome
@@ -44,7 +46,8 @@ class Judge:
         self._policy = policy
         self._rulebook = rulebook
         self._touched: set[Scope] = set()
-        self._vouched = False  # a watermark came since the last ruling
+        self._counted: set[Scope] = set()  # usage was added
+        self._unkept: set[Scope] = set()  # ruled on since rows were last taken
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
         self._stored: dict[Scope, bytes] = {}
@@ -78,14 +81,12 @@ class Judge:
 
     def rule(self, now: Millis, *, every: bool = False) -> list[Outcome]:
         """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days."""
-        due = set(self._touched)
-        if every or self._vouched:  # completeness bears on every scope that is awake
-            due.update(scope for scope, book in self.books.items() if book.wakes <= now)
+        anew, counted = self._touched, self._counted
+        self._touched, self._counted = set(), set()
         if every:
             self._tidy_tallies(now)
-        self._touched.clear()
-        self._vouched = False
-        outcomes = [self._rule(self._book(scope), now) for scope in sorted(due)]
+            anew.update(scope for scope, book in self.books.items() if book.wakes <= now)
+        outcomes = [self._rule(self._book(scope), now, anew=scope in anew) for scope in sorted(anew | counted)]
         return [outcome for outcome in outcomes if outcome.news]
 
     def ruling(self, scope: Scope) -> Ruling | None:
@@ -105,23 +106,23 @@ class Judge:
         return {scope: book for scope, book in self.books.items() if isinstance(book, ModelBook)}
 
     def take_rows(self) -> dict[str, Any]:
-        """The rows changed since the last call; None for a row that may go."""
-        rows = {key: value if value is None else msgspec.to_builtins(value) for key, value in self._rows.items()}
-        self._rows.clear()
+        """The rows changed since the last call, good until the next fact; None for a row that may go."""
+        for scope in self._unkept:
+            self._keep(self.books[scope])
+        rows, self._rows, self._unkept = self._rows, {}, set()
         return rows
 
     def _merge(self, fact: Stored) -> bool:
         if isinstance(fact, Watermark):
-            news = self.marks.merge(fact)
-            self._vouched = self._vouched or news
-            return news
+            return self.marks.merge(fact)
         if isinstance(fact, Tally):
             self._tallies.note(fact)
             taken = [self._merge(partial) for partial in fact.partials()]  # each, whatever the first says
             return any(taken)
         if kind_of(fact.scope) not in KINDS:
             return False
-        self._touched.add(fact.scope)
+        if isinstance(fact, Partial):
+            self._counted.add(fact.scope)
         return self._book(fact.scope).merge(fact)
 
     def _book(self, scope: Scope) -> Book:
@@ -132,11 +133,12 @@ class Judge:
         book = self.books[scope] = KINDS[kind_of(scope)](scope, self._policy, row)
         return book
 
-    def _rule(self, book: Book, now: Millis) -> Outcome:
-        self._rows.update(dict.fromkeys(book.tidy(now)))
-        outcome = book.consider(Situation(now, self.marks, self._rulebook), self._current.get(book.scope))
+    def _rule(self, book: Book, now: Millis, *, anew: bool) -> Outcome:
+        if anew:
+            self._rows.update(dict.fromkeys(book.tidy(now)))
+        outcome = book.consider(Situation(now, self.marks, self._rulebook, anew), self._current.get(book.scope))
         self._current[book.scope] = outcome.ruling
-        self._keep(book)
+        self._unkept.add(book.scope)
         return outcome
 
     def _tidy_tallies(self, now: Millis) -> None:
@@ -147,7 +149,7 @@ class Judge:
                 book = self._book(partial.scope)
                 if isinstance(book, TenantBook):
                     book.close_before(self._tallies.oldest(now), now)
-                    self._keep(book)
+                    self._unkept.add(book.scope)
 
     def _keep(self, book: Book) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""

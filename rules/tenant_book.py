@@ -118,7 +118,7 @@ class TenantBook:
 
     def consider(self, situation: Situation, before: Ruling | None) -> Outcome:
         """Rule, and find out what is new about it."""
-        now, marks, rulebook = situation
+        now, marks, rulebook = situation.now, situation.marks, situation.rulebook
         if before is not None and self._may_wait(before, now):
             self.wakes = before.at + PATIENCE
             return Outcome(before, [], history=False, news=False)

@@ -38,7 +38,7 @@ class TenantTelling:
         told = self._keeper.flush()
         self._outputs += [self._tally(tally) for tally in told.tallies]
         self._outputs += [self._part(part) for part in told.parts]
-        return {name: None if row is None else msgspec.to_builtins(row) for name, row in told.rows.items()}
+        return {name: None if row is None else msgspec.Raw(msgspec.json.encode(row)) for name, row in told.rows.items()}
 
     def take(self) -> list[Output]:
         """What is to be sent."""
