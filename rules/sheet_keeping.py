@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rules.calendar import Day
-from rules.cells import Sheet
+from rules.cells import UNASSIGNED, Sheet
 from rules.facts import Tally
 from rules.rollup import Part
-from rules.tenant_sheets import Parts, TenantSheets
+from rules.tenant_sheets import CROWD, Parts, TenantSheets
 
 ROUND = 60
 LEAST_CELLS = 8_000  # written with every flush at least: with fewer changes nothing ever waits
@@ -28,6 +28,9 @@ BUCKETS = 256
 GROUPS = 128  # of tenants in one tally, about
 REACHED_ROW = "reached"
 SHEETS, NOTE = "sheets|", "note|"
+
+NOBODYS = frozenset({UNASSIGNED, CROWD})
+"""No budget is held against these."""
 
 Bucket = tuple[Day, int]
 
@@ -79,7 +82,9 @@ class SheetKeeper:
         fresh = self.sheets.settle()
         for day, parts in fresh.items():
             self._note_change(day, parts)
-        groups = {(day, self._group(tenant)) for day, parts in fresh.items() for tenant in parts if tenant}
+        groups = {
+            (day, self._group(tenant)) for day, parts in fresh.items() for tenant in parts if tenant not in NOBODYS
+        }
         rows: dict[str, Any] = {REACHED_ROW: [incarnation, offset]} if fresh else {}
         told = []
         for bucket, tenants in self._due():
@@ -116,7 +121,7 @@ class SheetKeeper:
             bucket, sheet = (day, _bucket(tenant)), self.sheets.days[day][tenant]
             self._members.setdefault(bucket, {})[tenant] = sheet
             self._waiting.setdefault(bucket, set()).add(tenant)
-            if tenant:
+            if tenant not in NOBODYS:
                 self._sums.setdefault((day, self._group(tenant)), {})[tenant] = _brief(sheet)
 
     def _due(self) -> Iterator[tuple[Bucket, set[str]]]:

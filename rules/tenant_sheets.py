@@ -74,6 +74,7 @@ class TenantSheets:
         most_tenants: int = MOST_TENANTS,
     ) -> None:
         self.days: dict[Day, dict[str, Sheet]] = {}
+        self._said: set[Day] = set()
         self.crowded: set[Day] = set()  # days with more tenants than there is room for
         self._known = frozenset(known)
         self._guards = frozenset(guards)
@@ -140,6 +141,12 @@ class TenantSheets:
     def restore(self, day: Day, tenant: str, seen: Sheet) -> None:
         """Take up a sheet, or a part of one, as it was stored. The order does not matter."""
         self.days.setdefault(day, {}).setdefault(tenant, Sheet.empty()).rise(seen)
+
+    def newly_crowded(self) -> list[Day]:
+        """Days that have become so since the last call."""
+        news = sorted(self.crowded - self._said)
+        self._said |= self.crowded
+        return news
 
     def drop_before(self, day: Day) -> list[Day]:
         """Forget the days that no call can reach any more."""

@@ -50,7 +50,7 @@ class Meter:
         self.topic = topics.usage
         self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
         self._facts = facts
-        self._sheets = topics.sheets
+        self._topics = topics
         self._policy = policy
         self._metrics = metrics
         self._event_clock = event_clock
@@ -61,7 +61,7 @@ class Meter:
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's rows and rebuild its window of duplicates from the log."""
         meter = PartitionMeter(partition, self._policy, restored.incarnation)
-        tenants = TenantTelling(partition, meter.tenants, self._facts, self._sheets)
+        tenants = TenantTelling(partition, meter.tenants, self._facts, self._topics)
         metered = Metered(meter, Receipt(self._clock), tenants)
         others = tenants.restore(restored.rows)
         clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
@@ -94,7 +94,7 @@ class Meter:
         metered = self._partitions[partition]
         metered.receipt.reach(moment)
         if self._event_clock:  # told with the next tick, kept with this position
-            metered.rows |= metered.tenants.gather()
+            metered.rows |= metered.tenants.gather(self._clock())
             for row in metered.meter.pending():
                 metered.rows[row.key] = msgspec.Raw(msgspec.json.encode(row))
         elif moment.whole:
@@ -106,6 +106,7 @@ class Meter:
         metered.rows |= dict.fromkeys(metered.meter.forget())
         if (oldest := metered.meter.oldest_day()) is not None:
             metered.rows |= metered.tenants.drop_before(oldest)
+        self._metrics.crowded.set(any(each.tenants.is_crowded for each in self._partitions.values()))
         return metered.take()
 
     def revoked(self, partition: int) -> None:
@@ -166,7 +167,7 @@ class Meter:
     def _emit(self, metered: Metered, position: int, at: Millis | None) -> None:
         """Tell the judges: changed rows first, then the watermark that vouches for them."""
         meter = metered.meter
-        metered.rows |= metered.tenants.gather()
+        metered.rows |= metered.tenants.gather(self._clock())
         metered.outputs += metered.tenants.take()
         for row in meter.take_rows():
             metered.rows[row.key] = msgspec.Raw(self._tell(metered, row))

@@ -7,23 +7,28 @@ from typing import Any
 
 import msgspec
 
+from rules.alerts import Alert, Kind, Severity, alert_id
 from rules.calendar import Day
 from rules.facts import Tally
+from rules.moment import Millis
 from rules.rollup import Part
 from rules.sheet_keeping import SheetKeeper
-from rules.tenant_sheets import TenantSheets
+from rules.tenant_sheets import MOST_TENANTS, TenantSheets
+from streams.alert_records import to_output
 from streams.delivery.step import Output
 from streams.facts_topic import FactsTopic
-from streams.topics import facts_partition
+from streams.topics import Topics, facts_partition
 
 
 class TenantTelling:
     """What the meter tells of tenants. Their rows are kept with every position, the rest may wait for a tick."""
 
-    def __init__(self, partition: int, sheets: TenantSheets, facts: FactsTopic, topic: str) -> None:
+    def __init__(self, partition: int, sheets: TenantSheets, facts: FactsTopic, topics: Topics) -> None:
         self._keeper = SheetKeeper(partition, sheets, facts.partitions)
         self._facts = facts
-        self._topic = topic
+        self._sheets = sheets
+        self._topic = topics.sheets
+        self._alerts = topics.alerts
         self._outputs: list[Output] = []
 
     def restore(self, rows: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -33,17 +38,23 @@ class TenantTelling:
         self._outputs = [self._tally(tally) for tally in self._keeper.tell_all()]
         return {name: row for name, row in rows.items() if name not in own}
 
-    def gather(self) -> dict[str, Any]:
+    def gather(self, now: Millis) -> dict[str, Any]:
         """The rows that changed since the last call."""
         told = self._keeper.flush()
         self._outputs += [self._tally(tally) for tally in told.tallies]
         self._outputs += [self._part(part) for part in told.parts]
+        self._outputs += [to_output(self._alerts, crowded(day, now)) for day in self._sheets.newly_crowded()]
         return {name: None if row is None else msgspec.Raw(msgspec.json.encode(row)) for name, row in told.rows.items()}
 
     def take(self) -> list[Output]:
         """What is to be sent."""
         taken, self._outputs = self._outputs, []
         return taken
+
+    @property
+    def is_crowded(self) -> bool:
+        """A day of it has more tenants than get sheets of their own."""
+        return bool(self._sheets.crowded)
 
     def drop_before(self, day: Day) -> dict[str, None]:
         """Forget days that no call can reach any more."""
@@ -56,3 +67,17 @@ class TenantTelling:
     def _part(self, part: Part) -> Output:
         partition = facts_partition(f"tenant:{part.tenant}", self._facts.partitions)
         return Output(self._topic, partition, part.key.encode(), msgspec.json.encode(part))
+
+
+def crowded(day: Day, now: Millis) -> Alert:
+    """More tenants than there is room for: told once a day, whichever partition finds it."""
+    reason = f"{day} has more than {MOST_TENANTS:,} tenants in one partition: the others are counted together"
+    return Alert(
+        id=alert_id("engine", day, Kind.TENANTS_CROWDED.value, 0),
+        kind=Kind.TENANTS_CROWDED,
+        severity=Severity.WARNING,
+        scope="engine",
+        at=now,
+        window=day,
+        reason=reason,
+    )

@@ -65,7 +65,7 @@ def _what_is_over(alert: Alert, words: Words) -> str:
 
 def _phrase(alert: Alert, words: Words) -> Phrase:
     if alert.kind is Kind.RECOVERED and alert.ends and alert.ends[0].kind is Kind.THRESHOLD:
-        return words.back
+        return words.freed if alert.scope.startswith("tenant:") else words.back
     if alert.kind is not Kind.THRESHOLD:
         return words.kinds[alert.kind]
     full = alert.threshold is not None and alert.threshold >= 1

@@ -33,6 +33,7 @@ class Words:
     thresholds: Mapping[tuple[str, bool], Phrase]
     kinds: Mapping[str, Phrase]
     back: Phrase  # under the limit again
+    freed: Phrase  # the same of a budget
     many: str  # the title of several alerts in one message: `{n}`, and the `{title}` of the most severe
     more: str  # `{names}`, and that there are `{n}` more, `{all}` in all
     comma: str

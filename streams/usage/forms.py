@@ -48,7 +48,8 @@ def as_csv(table: UsageTable, currency: str, *, bom: bool = False) -> str:
 
 def harmless(value: str) -> str:
     """Text that no spreadsheet takes for a formula: where it would, an apostrophe goes before it."""
-    return f"'{value}" if value.lstrip(" \N{NO-BREAK SPACE}\N{IDEOGRAPHIC SPACE}").startswith(_FORMULA) else value
+    risky = value.startswith(_FORMULA) or value.lstrip().startswith(_FORMULA)
+    return f"'{value}" if risky else value
 
 
 def money(nanos: int) -> str:

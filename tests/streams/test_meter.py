@@ -18,8 +18,8 @@ from rules.minutes import MinuteSheets
 from rules.moment import DAY, HOUR, MINUTE
 from rules.policy import Policy
 from rules.records import Reason
-from rules.sheet_keeping import SheetKeeper
 from rules.rulebook import Rulebook
+from rules.sheet_keeping import SheetKeeper
 from streams.active import Active
 from streams.delivery.step import Moment
 from streams.facts_topic import FactsTopic
