@@ -81,6 +81,24 @@ class ModelBook:
         self._terms: ModelTerms = policy.terms(self.model)
         self._calendar: Calendar = policy.calendar()
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether a balance was ever told."""
+        pool = self.row.pool
+        return bool(pool.sync or pool.pending or pool.evidence or self.row.calibrations)
+
+    def is_over(self, until: Millis) -> bool:
+        """Whether by `until` nobody had told of a balance, or of usage, for longer than late usage is taken."""
+        if self.is_heard:
+            return False
+        newest = max(self.counter.days, default=None)
+        last = self.row.born if newest is None else self._calendar.end(newest)
+        return 0 < last < until - (self._policy.close_after_days + 2) * DAY
+
+    def keys(self) -> list[str]:
+        """Of all rows of usage that are kept."""
+        return [*self.counter.keys(), *self.sheets.keys()]
+
     def merge(self, fact: Partial | Minutes) -> bool:
         """Take metered usage; says whether it was news."""
         return self.counter.merge(fact) if isinstance(fact, Partial) else self.sheets.merge(fact)

@@ -21,6 +21,7 @@ from rules.grounds import Grounds
 from rules.marks import Marks
 from rules.moment import Millis
 from rules.policy import Policy
+from rules.rounds import Rounds
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling, changed
 
@@ -50,6 +51,10 @@ class Judge:
         self.books: dict[Scope, ModelBook] = {}
         self._policy = policy
         self._rulebook = rulebook
+        self._calendar = policy.calendar()
+        self._named = policy.named()
+        self._rounds = Rounds()
+        self._closed: list[Scope] = []
         self._touched: set[Scope] = set()
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
@@ -62,8 +67,8 @@ class Judge:
                 scope = key.removeprefix(BOOK)
                 self.books[scope] = ModelBook(scope, self._policy, msgspec.convert(value, BookRow))
         for key, value in rows.items():
-            if not key.startswith(BOOK):
-                self._merge(msgspec.convert(value, Stored))
+            if not key.startswith(BOOK) and not self._merge(msgspec.convert(value, Stored)):
+                self._rows[key] = None
         self._touched.update(self.books)
 
     def apply(self, fact: Fact) -> None:
@@ -80,6 +85,16 @@ class Judge:
         scopes = sorted(self.books if every else self._touched)
         self._touched.clear()
         return [outcome for scope in scopes if (outcome := self._rule(self._book(scope), now))]
+
+    def age(self, now: Millis) -> None:
+        """Touch what time alone may have changed since it was looked at."""
+        self._touch_heard()
+        self._touched.update(self._rounds.due(now, self._calendar.start(self._calendar.day(now))))
+
+    def take_closed(self) -> list[Scope]:
+        """The scopes whose books were closed since the last call: nothing is ruled about them any more."""
+        closed, self._closed = self._closed, []
+        return closed
 
     def ruling(self, scope: Scope) -> Ruling | None:
         """The ruling in force about a scope."""
@@ -104,12 +119,23 @@ class Judge:
 
     def _merge(self, fact: Stored) -> bool:
         if isinstance(fact, Watermark):
+            before = self.marks.complete_until(), self.marks.since()
             if not self.marks.merge(fact):
                 return False
-            self._touched.update(self.books)  # completeness bears on every scope
+            if before != (self.marks.complete_until(), self.marks.since()):
+                self._touch_heard()  # completeness bears on what readings say, and on nothing else that cannot wait
             return True
+        if fact.scope not in self.books and not self._opens_book(fact):
+            return False
         self._touched.add(fact.scope)
         return self._book(fact.scope).merge(fact)
+
+    def _opens_book(self, fact: Partial | Minutes) -> bool:
+        """Calls that used nothing, of a model that nobody has named, say nothing: failed ones, under any name."""
+        return isinstance(fact, Minutes) or bool(fact.sums.tokens or fact.seeds) or fact.scope in self._named
+
+    def _touch_heard(self) -> None:
+        self._touched.update(scope for scope, book in self.books.items() if book.is_heard)
 
     def _book(self, scope: Scope) -> ModelBook:
         book = self.books.get(scope)
@@ -119,6 +145,10 @@ class Judge:
 
     def _rule(self, book: ModelBook, now: Millis) -> Outcome | None:
         self._rows.update(dict.fromkeys(book.tidy(now)))
+        if book.scope not in self._named and book.is_over(min(now, self.marks.complete_until() or 0)):
+            self._close(book)
+            return None
+        self._rounds.looked(book.scope, now)
         sight = book.look(now, self.marks)
         ruling = book.rule(sight, self._rulebook)
         alerts = book.announce(ruling, sight)
@@ -131,6 +161,15 @@ class Judge:
         if not news:
             return None
         return Outcome(ruling, alerts, history, book.account(sight) if history else None, sight, closed)
+
+    def _close(self, book: ModelBook) -> None:
+        """Nobody has named the model, read its balance or used it for days: forget it. Used again, it begins anew."""
+        scope = book.scope
+        self._rows.update(dict.fromkeys([BOOK + scope, *book.keys()]))
+        for kept in (self.books, self._current, self._stored):
+            kept.pop(scope, None)
+        self._rounds.forget(scope)
+        self._closed.append(scope)
 
     def _keep(self, book: ModelBook) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""
