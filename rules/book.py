@@ -78,6 +78,7 @@ class ModelBook:
         self._policy = policy
         self._terms: ModelTerms = policy.terms(self.model)
         self._calendar: Calendar = policy.calendar()
+        self._sight: Sight | None = None
 
     @classmethod
     def open(cls, scope: Scope, policy: Policy, row: Any = None) -> ModelBook:
@@ -125,8 +126,8 @@ class ModelBook:
 
     def consider(self, situation: Situation, before: Ruling | None) -> Outcome:
         """Look, rule, and find out what is new about it."""
-        now, marks, rulebook = situation
-        sight = self.look(now, marks)
+        now, marks, rulebook, anew = situation
+        sight = (None if anew else self.glance(now)) or self.look(now, marks)
         ruling = self.rule(sight, rulebook)
         alerts = self.announce(ruling, sight)
         self.turn(ruling, before)
@@ -149,7 +150,16 @@ class ModelBook:
         self.row.calibrations = []
         bounds, noticed = infer(pool, self._terms, metered, now)
         notices += noticed
-        return Sight(now, metered, bounds, notices)
+        self._sight = Sight(now, metered, bounds, notices, self._used(metered))
+        return self._sight
+
+    def glance(self, now: Millis) -> Sight | None:
+        """The same when nothing but usage was added since the last look, at a fraction of the cost: what the pool is
+        does not depend on it. None if there was no look today."""
+        last = self._sight
+        if last is None or last.metered.day != self._calendar.day(now):
+            return None
+        return last._replace(now=now, notices=[], used=self._used(last.metered))
 
     def rule(self, sight: Sight, rulebook: Rulebook, formula: str | None = None) -> Ruling:
         """What holds then. `formula` in place of the policy's own is for comparison."""
@@ -301,6 +311,10 @@ class ModelBook:
             day_base=self._base(day, since),
             yesterday=None if since is None else self._whole(self._calendar.previous(day), since),
         )
+
+    def _used(self, metered: Metered) -> int:
+        seeded = metered.since is not None and self._calendar.day(metered.since) == metered.day
+        return self.counter.tokens(metered.day) + (metered.curve.seed if seeded else 0)
 
     def _whole(self, day: Day, since: Millis) -> int | None:
         """Tokens of a day that was metered in full, or whose beginning gateways told; None of any other."""
