@@ -34,6 +34,7 @@ from rules.pool_state import Metered, PoolState
 from rules.records import Calibration, Reading
 from rules.rulebook import Rulebook, Verdict
 from rules.ruling import Ruling, changed, is_history
+from rules.saying import OBSERVED
 from rules.scope_book import Situation
 from rules.scope_facts import FactValue
 from rules.testimony import Court, believed_from, ended, lag_bound, moves, remembered, witnesses
@@ -346,6 +347,7 @@ class ModelBook:
     def _ruling(self, sight: Sight, limit: Limit, verdict: Verdict) -> Ruling:
         day = sight.metered.day
         observing = self._policy.mode is Mode.OBSERVE
+        would = {name: text.format(action=verdict.action) if observing else "" for name, text in OBSERVED.items()}
         return Ruling(
             scope=self.scope,
             at=sight.now,
@@ -354,7 +356,8 @@ class ModelBook:
             action="allow" if observing else verdict.action,
             observed=observing,
             rule=verdict.rule,
-            reason=f"observed only, would be {verdict.action}: {verdict.reason}" if observing else verdict.reason,
+            reason=would["en"] + verdict.reason,
+            told=would[self._policy.alerts.language] + verdict.told,
             severity=verdict.severity,
             formula=limit.formula,
             policy=self._policy.hash,
