@@ -16,14 +16,14 @@ from rules.day_book import DayBook
 from rules.day_end import Refusing, refusing_after
 from rules.facts import Heard, Partial, Scope, Stored
 from rules.marks import Marks
-from rules.moment import DAY, LATEST, SECOND, Millis
+from rules.moment import DAY, SECOND, Millis
 from rules.outcome import Outcome
 from rules.policy import Budget, Mode, Policy
 from rules.records import Control, ControlAction
 from rules.rulebook import Verdict
 from rules.ruling import Ruling
 from rules.scope_book import Situation
-from rules.tenant_budget import Allowance, Grant, Window, in_force, needed_from
+from rules.tenant_budget import Allowance, Grant, Window, in_force, month_of, needed_from, next_month
 from rules.tenant_facts import share, tenant_facts
 from rules.thresholds import Raised, Standing, newly_left, newly_reached
 
@@ -115,6 +115,17 @@ class TenantBook:
         needed = needed_from(self._calendar, row.topups, now)
         row.closed = {at: tokens for at, tokens in row.closed.items() if at >= needed}
         row.topups = in_force(row.topups, self._calendar, now)
+
+    def is_over(self, known: Millis) -> bool:
+        """Whether nothing of it bears on a limit any more: used again, it begins anew."""
+        row = self.row
+        needed = needed_from(self._calendar, row.topups, known)
+        live = bool(in_force(row.topups, self._calendar, known) or row.quotas or row.killed or row.ended)
+        return not (live or self.counter.days or any(day >= needed for day in row.closed))
+
+    def keys(self) -> list[str]:
+        """None of its own: sums of many tenants share a row."""
+        return []
 
     def consider(self, situation: Situation, before: Ruling | None) -> Outcome:
         """Rule, and find out what is new about it."""
@@ -272,8 +283,8 @@ class TenantBook:
         """When time alone changes the ruling next."""
         if self.row.ended is not None:
             return 0
-        if not self._is_active(ruling):
-            return LATEST
+        if not self._is_active(ruling):  # until it may be forgotten
+            return self._calendar.start(f"{next_month(month_of(ruling.day))}-01") + self._policy.close_after_days * DAY
         ends = [each.until for each in (*self.row.topups, *self.row.quotas, self.row.killed) if each and each.until]
         return min([self._calendar.end(ruling.day), *(end for end in ends if end > now)])
 

@@ -12,6 +12,7 @@ from streams.ship.lines import Line, LineSplitter
 from streams.ship.parcels import LineReader
 from streams.ship.sources import Form, all_chunks, form_of, origin_of
 from streams.ship.unwrap import Unwrapper
+from streams.ship.years import Years
 
 Progress = Callable[[Path, int], None]
 """Told of each source and how many of its bytes on the disk have been read."""
@@ -23,14 +24,15 @@ def stretches(
     """The lines of one source, as many as are read at once, with what they say. `form` None: by the file's name or its
     first line."""
     lines, unwrapper, reader = LineSplitter(), Unwrapper(), None
+    years = Years()
     for chunk in all_chunks(source):
         reader = reader or LineReader(intake, form or form_of(source, chunk.data))
         whole = unwrapper.feed_all(list(lines.feed(chunk.data)))
-        yield whole, reader.read_all(whole)
+        yield whole, years.sift(reader.read_all(whole))
         progress(source, chunk.position)
     if reader is not None:
         rest = list(remaining(lines, unwrapper))
-        yield rest, reader.read_all(rest)
+        yield rest, years.sift(reader.read_all(rest))
 
 
 def entries(source: Path, intake: Intake, form: Form | None, progress: Progress) -> Iterator[Entry]:

@@ -14,8 +14,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from bench.workloads import WORKLOADS
 
+from bench.workloads import WORKLOADS
 from rules.intake.reader import Intake
 from rules.meter import PartitionMeter
 from rules.policy import Policy

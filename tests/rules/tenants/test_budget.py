@@ -179,7 +179,7 @@ def test_nothing_is_held_against_tenants_without_a_budget() -> None:
     ruling = story.use("2026-08-13 10:00", 10**9)
     assert ruling is not None
     assert (ruling.action, ruling.limit) == ("allow", None)
-    assert told(Story(budget(daily_tokens=0)).use("2026-08-13 10:00", 0))[0] == "degrade"
+    assert told(Story(budget(daily_tokens=0)).use("2026-08-13 10:00", 1))[0] == "degrade"
 
 
 def test_a_tenant_is_closed_and_opened() -> None:
