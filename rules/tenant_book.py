@@ -22,6 +22,7 @@ from rules.policy import Budget, Mode, Policy
 from rules.records import Control, ControlAction
 from rules.rulebook import Verdict
 from rules.ruling import Ruling
+from rules.saying import OBSERVED
 from rules.scope_book import Situation
 from rules.tenant_budget import Allowance, Grant, Window, in_force, month_of, needed_from, next_month
 from rules.tenant_facts import share, tenant_facts
@@ -202,6 +203,7 @@ class TenantBook:
         shown = wall or day
         observing = self._policy.mode is Mode.OBSERVE
         killed = self.row.killed
+        would = {name: text.format(action=verdict.action) if observing else "" for name, text in OBSERVED.items()}
         return Ruling(
             scope=self.scope,
             at=now,
@@ -210,7 +212,8 @@ class TenantBook:
             action="allow" if observing else verdict.action,
             observed=observing,
             rule=verdict.rule,
-            reason=f"observed only, would be {verdict.action}: {verdict.reason}" if observing else verdict.reason,
+            reason=would["en"] + verdict.reason,
+            told=would[self._policy.alerts.language] + verdict.told,
             severity=verdict.severity,
             formula="budget",
             policy=self._policy.hash,
@@ -308,7 +311,7 @@ def _standing(ruling: Ruling, window: Window, grant: int) -> Standing:
         limit=window.limit,
         grant=grant,
         rule=ruling.rule,
-        reason=ruling.reason,
+        reason=ruling.told or ruling.reason,
         details={"wall": window.kind},
         until=window.end,
     )

@@ -46,6 +46,10 @@ SENTENCES = {
     "{n} tokens end unused from {day} on, at {rate} a day; {needed} a day would use them": (
         "按每日 {rate} 计，自 {day} 起将有 {n} tokens 未用即失效；每日 {needed} 可用完"
     ),
+    "{day} has more than {n} tenants in one partition: the others are counted together": (
+        "{day} 单个分区内的租户超过 {n} 个：其余租户合并统计"
+    ),
+    "the changed policy file is not in force: {why}": "修改后的策略文件未生效：{why}",
     "{n} records could not be read within {m} minutes": "{m} 分钟内有 {n} 条记录无法读取",
     "no answer for {m} min": "已 {m} 分钟没有应答",
     "{used} of {most} MB are used": "{most} MB 中已用 {used} MB",
