@@ -6,14 +6,15 @@ Rule 2: rulings are functions of what was merged and of `now`; nothing here know
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from rules.book import ModelBook
-from rules.facts import Fact, Heard, Scope, Stored, Watermark, kind_of
+from rules.facts import Charge, Fact, Heard, Scope, Stored, Watermark, kind_of
+from rules.global_book import GlobalBook
 from rules.marks import Marks
 from rules.moment import Millis
 from rules.outcome import Outcome
@@ -21,11 +22,15 @@ from rules.policy import Policy
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 from rules.scope_book import Book, Situation
+from rules.switch_book import SwitchBook
 
 BOOK = "book|"
 
 KINDS: Mapping[str, Callable[[Scope, Policy, Any], Book]] = {
     "model": ModelBook.open,
+    "user": SwitchBook,
+    "ip": SwitchBook,
+    "global": GlobalBook,
 }
 """How the book of each kind of scope is opened, from its stored row or (None) anew. What is heard of others binds
 nobody."""
@@ -45,6 +50,7 @@ class Judge:
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
         self._stored: dict[Scope, bytes] = {}
+        self._told: dict[Scope, dict[str, Charge]] = {}
 
     def restore(self, rows: Mapping[str, Any]) -> None:
         """Take up the rows of an earlier life."""
@@ -73,7 +79,11 @@ class Judge:
         self._touched.clear()
         self._vouched = False
         outcomes = [self._rule(self._book(scope), now) for scope in sorted(due)]
-        return [outcome for outcome in outcomes if outcome.news]
+        return [outcome for outcome in outcomes if outcome.news or outcome.tells]
+
+    def attend(self, scope: Scope) -> None:
+        """Rule on a scope even if nobody ever tells of it."""
+        self._touched.add(scope)
 
     def ruling(self, scope: Scope) -> Ruling | None:
         """The ruling in force about a scope."""
@@ -119,8 +129,14 @@ class Judge:
         self._rows.update(dict.fromkeys(book.tidy(now)))
         outcome = book.consider(Situation(now, self.marks, self._rulebook), self._current.get(book.scope))
         self._current[book.scope] = outcome.ruling
+        outcome.tells = self._fresh(book.scope, outcome.tells)
         self._keep(book)
         return outcome
+
+    def _fresh(self, scope: Scope, told: Sequence[Charge]) -> list[Charge]:
+        """Of what a book tells others, what they have not been told."""
+        before, self._told[scope] = self._told.get(scope, {}), {fact.key: fact for fact in told}
+        return [fact for fact in told if before.get(fact.key) != fact]
 
     def _keep(self, book: Book) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""

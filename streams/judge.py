@@ -24,6 +24,7 @@ from streams.bench import Bench, Ruled
 from streams.dead_letters import DeadLetters
 from streams.decision import to_decision
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
+from streams.facts_topic import FactsTopic
 from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
@@ -54,6 +55,7 @@ class JudgeStep:
     ) -> None:
         self.topic = topics.facts
         self._topics = topics
+        self._facts = FactsTopic(topics.facts, partitions)
         self._partitions = partitions
         self._policy = policy
         self._rulebook = rulebook
@@ -75,6 +77,8 @@ class JudgeStep:
         engine = None
         if partition == facts_partition(GLOBAL, self._partitions):
             engine = EngineWatch(self._policy.alerts, self._policy.calendar(), self._clock())
+            if self._policy.spend is not None:
+                judge.attend(GLOBAL)
         bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), engine)
         bench.restore(restored.rows)
         self._benches[partition] = bench
@@ -96,6 +100,7 @@ class JudgeStep:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
         bench = self._benches[partition]
         outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled)]
+        outputs += [self._facts.to_scope(fact.scope, fact) for fact in bench.take_tells(moment.now)]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         outputs += self._refused.pop(partition, ())
         rows = bench.take_rows()

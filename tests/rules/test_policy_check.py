@@ -160,7 +160,7 @@ def test_a_price_typed_in_the_wrong_unit_is_questioned() -> None:
     """A price for one token, or a million times too high, is asked about before it decides anything."""
     wrong = faults({"prices": {"m": {"input": Decimal("0.0000025"), "output": 2_500_000}}})
     assert [fault.path for fault in wrong] == ["prices.m.input", "prices.m.output"]
-    assert policy({"prices": {"m": {"input": 0, "output": Decimal("0.1")}}}).prices["m"].output == Decimal("0.1")
+    assert policy({"prices": {"m": {"input": 0, "output": Decimal("0.1")}}}).prices["m"][0].output == Decimal("0.1")
 
 
 def test_unknown_keys_without_a_value_are_mistakes_too() -> None:
