@@ -71,6 +71,10 @@ class ModelBook:
         self.row = row
         self.counter = Counter(row.carried, row.closed_before)
         self.sheets = MinuteSheets(row.folded)
+        self.adopt(policy)
+
+    def adopt(self, policy: Policy) -> None:
+        """Go on under this policy; the accounting day must be the same."""
         self._policy = policy
         self._terms: ModelTerms = policy.terms(self.model)
         self._calendar: Calendar = policy.calendar()

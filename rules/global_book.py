@@ -71,12 +71,18 @@ class GlobalBook:
     def __init__(self, scope: Scope, policy: Policy, row: Any = None) -> None:
         self.scope = scope
         self._row = GlobalRow() if row is None else msgspec.convert(row, GlobalRow)
+        self._charges: dict[Day, dict[str, Charge]] = {}
+        self._orders: list[Order] = []
+        self.adopt(policy)
+
+    def adopt(self, policy: Policy) -> None:
+        """Go by this policy from now on: what days have cost is compared with its limit, on its basis."""
         self._policy = policy
         self._calendar = policy.calendar()
         self._daily = None if policy.spend is None else to_nano(policy.spend.daily)
         self._basis = "list" if policy.spend is None else policy.spend.basis
-        self._charges: dict[Day, dict[str, Charge]] = {}
-        self._orders: list[Order] = []
+        for day in self._charges:
+            self._check(day)
 
     def merge(self, fact: Stored) -> bool:
         """Take a model's day unless a later word about it came first."""

@@ -62,6 +62,13 @@ class Judge:
                 self._merge(msgspec.convert(row, Stored))
         self._touched.update(self.books)
 
+    def adopt(self, policy: Policy, rulebook: Rulebook) -> None:
+        """Go on under this policy, with all that is known: every scope is ruled on anew."""
+        self._policy, self._rulebook = policy, rulebook
+        for book in self.books.values():
+            book.adopt(policy)
+        self._touched.update(self.books)
+
     def apply(self, fact: Fact) -> None:
         """Take a fact. What is old news changes nothing."""
         if isinstance(fact, Heard):

@@ -11,6 +11,7 @@ from rules.facts import Heard, Scope, Stored
 from rules.marks import Marks
 from rules.moment import Millis
 from rules.outcome import Outcome
+from rules.policy import Policy
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 
@@ -33,6 +34,9 @@ class Book(Protocol):
     def wakes(self) -> Millis:
         """Before this instant neither time alone nor a watermark changes its ruling: it is ruled on only when it was
         told something. 0: with every tick and watermark."""
+
+    def adopt(self, policy: Policy) -> None:
+        """Go on under this policy; the accounting day is the same. It is ruled on right afterwards."""
 
     def merge(self, fact: Stored) -> bool:
         """Take an absolute number that is stored under its own key; says whether it was news."""

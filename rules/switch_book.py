@@ -24,9 +24,13 @@ class SwitchBook:
         self.scope = scope
         self.wakes: Millis = 0
         self._row = Diary() if row is None else msgspec.convert(row, Diary)
+        self._orders: list[Order] = []
+        self.adopt(policy)
+
+    def adopt(self, policy: Policy) -> None:
+        """Go by this policy from now on."""
         self._policy = policy
         self._calendar = policy.calendar()
-        self._orders: list[Order] = []
 
     def merge(self, fact: Stored) -> bool:  # noqa: ARG002
         """Nothing is counted here."""

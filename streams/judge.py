@@ -19,6 +19,7 @@ from rules.policy import Policy
 from rules.records import Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
+from streams.active import Active
 from streams.alert_records import book_to_output, to_output
 from streams.bench import Bench, Ruled
 from streams.dead_letters import DeadLetters
@@ -77,8 +78,7 @@ class JudgeStep:
         engine = None
         if partition == facts_partition(GLOBAL, self._partitions):
             engine = EngineWatch(self._policy.alerts, self._policy.calendar(), self._clock())
-            if self._policy.spend is not None:
-                judge.attend(GLOBAL)
+        self._attend(partition, judge)
         bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), engine)
         bench.restore(restored.rows)
         self._benches[partition] = bench
@@ -116,6 +116,14 @@ class JudgeStep:
             hide(self._metrics, scope)
             self._actions.pop(scope, None)
 
+    def adopt(self, active: Active) -> None:
+        """Rule on every scope anew under this policy, with all that is known of it."""
+        self._policy, self._rulebook = active.policy, active.rulebook
+        for partition, bench in self._benches.items():
+            bench.adopt(active.policy, active.rulebook)
+            self._attend(partition, bench.judge)
+            self._touch[partition]()
+
     def outbid(self, scope: str, held: tuple[int, int]) -> None:
         """Redis holds a higher version of a scope that is ours: go above it and publish again."""
         for partition, bench in self._benches.items():
@@ -130,6 +138,11 @@ class JudgeStep:
         for partition, bench in self._benches.items():
             if bench.report(scope, alert):
                 self._touch[partition]()
+
+    def _attend(self, partition: int, judge: Judge) -> None:
+        """Where the day's money has a limit gates are told of it before the first token costs anything."""
+        if self._policy.spend is not None and partition == facts_partition(GLOBAL, self._partitions):
+            judge.attend(GLOBAL)
 
     def _refuse(self, partition: int, record: Record, rejected: Rejected) -> None:
         log.error("%s/%d/%d was not written by us: %s", self.topic, partition, record.offset, rejected.detail)

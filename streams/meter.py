@@ -14,6 +14,7 @@ from rules.meter import MeterClock, PartitionMeter
 from rules.moment import Millis
 from rules.policy import Policy
 from rules.records import Clock, Reason, Refusal, Rejected, Usage
+from streams.active import Active
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
@@ -61,6 +62,7 @@ class Meter:
         if restored.lost:
             clock.since = None  # records are gone: complete metering begins anew
         await self._read_back(metered.meter.duplicates, restored)
+        metered.meter.adopt(self._policy)  # another one may have come meanwhile
         self._partitions[partition] = metered
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
@@ -93,6 +95,12 @@ class Meter:
     def revoked(self, partition: int) -> None:
         """Somebody else's from now on."""
         self._partitions.pop(partition, None)
+
+    def adopt(self, active: Active) -> None:
+        """Events from the next batch on are counted under this policy."""
+        self._policy = active.policy
+        for metered in self._partitions.values():
+            metered.meter.adopt(active.policy)
 
     async def _read_back(self, window: DuplicateWindow, restored: Restored) -> None:
         async for records in restored.log.before(restored.position, WINDOW):

@@ -291,3 +291,14 @@ def test_closed_days_are_folded() -> None:
     assert f"{GLOBAL}|model:m|{TODAY}" not in money.rows
     money.cost(900)
     assert money.ruling(Calendar().start("2026-08-20")).base == 100
+
+
+def test_a_policy_taken_over_binds_at_once() -> None:
+    """A lower `daily` closes what it finds beyond it, a higher one opens, without a restart."""
+    money = Money()
+    money.cost(300 * NANO)
+    money.ruling()
+    for daily, action in (("200", "kill"), ("400", "allow"), ("300", "kill")):
+        policy = Policy(spend=Spend(daily=Decimal(daily), basis="list"))
+        money.judge.adopt(policy, default_rulebook(policy))
+        assert money.action() == action
