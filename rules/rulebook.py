@@ -23,7 +23,7 @@ SCOPES = ("model", "tenant", "user", "ip", "global")
 ACTIONS = ("kill", "ban", "block", "unknown", "degrade", "warn", "allow")
 """Strictest first. `unknown` refuses until something is known: milder than a block, stricter than a cheaper answer."""
 
-BANNABLE = ("tenant", "user", "ip")
+BANNABLE = ("user", "ip")
 """Scopes of which the effect `ban` is known."""
 
 RESTRICTING = ("kill", "ban", "block", "unknown", "degrade")
@@ -155,7 +155,9 @@ def mistakes(spec: RuleSpec, facts: Mapping[str, Sequence[FactSpec]]) -> list[tu
     if spec.action not in ACTIONS:
         found.append(("then.action", f"{shown(spec.action)} is not known here{meant(spec.action, ACTIONS)}"))
     if spec.action == "ban" and spec.scope not in BANNABLE:
-        found.append(("then.action", f"nobody bans a {spec.scope}: {', '.join(BANNABLE)}"))
+        found.append(
+            ("then.action", f"a {spec.scope} is not banned, only {' and '.join(BANNABLE)}; write kill or block")
+        )
     return found
 
 

@@ -117,7 +117,14 @@ def test_addresses_are_spelt_as_gates_look_them_up(given: str, scope: str) -> No
 
 @pytest.mark.parametrize(
     ("action", "scope"),
-    [("ban", "global"), ("ban", "model:m"), ("kill", "model:m"), ("ban", "ip:10.0.0.0/8"), ("unban", "ip:fe80::/10")],
+    [
+        ("ban", "global"),
+        ("ban", "tenant:t"),
+        ("ban", "model:m"),
+        ("kill", "model:m"),
+        ("ban", "ip:10.0.0.0/8"),
+        ("unban", "ip:fe80::/10"),
+    ],
 )
 def test_an_order_that_nobody_would_heed_is_refused(action: str, scope: str) -> None:
     """It becomes a dead letter that says what can be ordered instead."""
