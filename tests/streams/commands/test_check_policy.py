@@ -39,9 +39,10 @@ def test_a_good_file_is_summed_up(path: Path) -> None:
     found = run(str(path), HOOK="https://hooks.example/T0/secret-token")
     assert found.exit_code == 0
     assert ": ok, policy " in found.output
-    assert "rules: 7 built in, 0 of your own" in found.output
+    assert f"rules: {len(default_rules())} built in, 0 of your own" in found.output
     assert "alerts: at 80%, 100% of a limit, to main" in found.output
-    assert "not enforced by this version: spend" in found.output
+    assert "spend: everything closes at 500 CNY a day; what counts: tokens beyond the free pool" in found.output
+    assert "not enforced by this version: limits" in found.output
     assert "secret-token" not in found.output
 
 
