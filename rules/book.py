@@ -27,7 +27,7 @@ from rules.limit import Limit, effective_limit
 from rules.marks import Marks
 from rules.minutes import MinuteSheets
 from rules.model_facts import model_facts
-from rules.moment import DAY, HOUR, Millis
+from rules.moment import DAY, HOUR, MINUTE, Millis
 from rules.outcome import Outcome, Sight
 from rules.policy import ModelTerms, Policy
 from rules.pool import infer, names, newest_change, observe
@@ -60,10 +60,12 @@ class BookRow(Struct, kw_only=True):
     charged: dict[Day, Charged] = {}
 
 
+CALM: Millis = MINUTE
+"""So often a book without a balance is looked at without news."""
+
+
 class ModelBook:
     """The book of one model."""
-
-    wakes: Millis = 0  # readings age, and completeness bears on them
 
     def __init__(self, scope: Scope, policy: Policy, row: BookRow) -> None:
         self.scope = scope
@@ -71,6 +73,7 @@ class ModelBook:
         self.row = row
         self.counter = Counter(row.carried, row.closed_before)
         self.sheets = MinuteSheets(row.folded)
+        self._calm_until: Millis = 0
         self.adopt(policy)
 
     def adopt(self, policy: Policy) -> None:
@@ -79,11 +82,35 @@ class ModelBook:
         self._terms: ModelTerms = policy.terms(self.model)
         self._calendar: Calendar = policy.calendar()
         self._prices = Prices(policy)
+        self._sight: Sight | None = None
 
     @classmethod
     def open(cls, scope: Scope, policy: Policy, row: Any = None) -> ModelBook:
         """The book with its stored row, or a new one."""
         return cls(scope, policy, BookRow() if row is None else msgspec.convert(row, BookRow))
+
+    @property
+    def wakes(self) -> Millis:
+        """Readings age, and completeness bears on them; without any there is no limit that could change by itself."""
+        return 0 if self.is_heard else self._calm_until
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether a balance was ever told."""
+        pool = self.row.pool
+        return bool(pool.sync or pool.pending or pool.evidence or self.row.calibrations)
+
+    def is_over(self, until: Millis) -> bool:
+        """Whether by `until` nobody had told of a balance, or of usage, for longer than late usage is taken."""
+        if self.is_heard:
+            return False
+        newest = max(self.counter.days, default=None)
+        last = self.row.born if newest is None else self._calendar.end(newest)
+        return 0 < last < until - (self._policy.close_after_days + 2) * DAY
+
+    def keys(self) -> list[str]:
+        """Of all rows of usage that are kept."""
+        return [*self.counter.keys(), *self.sheets.keys()]
 
     def merge(self, fact: Stored) -> bool:
         """Take metered usage; says whether it was news."""
@@ -103,9 +130,9 @@ class ModelBook:
 
     def consider(self, situation: Situation, before: Ruling | None) -> Outcome:
         """Look, rule, and find out what is new about it."""
-        now, marks, rulebook = situation
-        sight = self.look(now, marks)
-        costs = self.charge(sight) if self._policy.counts_money else []
+        now, marks, rulebook, anew = situation
+        sight = (None if anew else self.glance(now)) or self.look(now, marks)
+        costs = self.charge(sight, anew=anew) if self._policy.counts_money else []
         ruling = in_money(self.rule(sight, rulebook), costs)
         alerts = self.announce(ruling, sight, costs)
         self.turn(ruling, before)
@@ -113,6 +140,7 @@ class ModelBook:
         news = bool(alerts) or changed(before, ruling) or closed is not None
         history = news and self.enter(ruling)
         account = self.account(sight) if history else None
+        self._calm_until = min(now + CALM, self._calendar.end(ruling.day))
 
         def because() -> Grounds:
             return self.grounds(sight, ruling, rulebook, marks)
@@ -127,7 +155,16 @@ class ModelBook:
         self.row.calibrations = []
         bounds, noticed = infer(pool, self._terms, metered, now)
         notices += noticed
-        return Sight(now, metered, bounds, notices)
+        self._sight = Sight(now, metered, bounds, notices, self._used(metered))
+        return self._sight
+
+    def glance(self, now: Millis) -> Sight | None:
+        """The same when nothing but usage was added since the last look, at a fraction of the cost: what the pool is
+        does not depend on it. None if there was no look today."""
+        last = self._sight
+        if last is None or last.metered.day != self._calendar.day(now):
+            return None
+        return last._replace(now=now, notices=[], used=self._used(last.metered))
 
     def rule(self, sight: Sight, rulebook: Rulebook, formula: str | None = None) -> Ruling:
         """What holds then. `formula` in place of the policy's own is for comparison."""
@@ -187,11 +224,13 @@ class ModelBook:
             reading_at=bounds.reading_at,
         )
 
-    def charge(self, sight: Sight) -> list[Charge]:
-        """What the day costs by now, and the day before."""
-        day, used = sight.metered.day, self.counter.tokens(sight.metered.day)
-        known = self.row.charged.get(day, Charged())
-        self.row.charged = kept(self.row.charged, day, charged(known, sight.bounds, sight.metered, used))
+    def charge(self, sight: Sight, *, anew: bool) -> list[Charge]:
+        """What the day costs by now, and the day before. Only a look at the pool says anew what was charged."""
+        day = sight.metered.day
+        known = self.row.charged.get(day)
+        if anew or known is None:
+            found = charged(known or Charged(), sight.bounds, sight.metered, self.counter.tokens(day))
+            self.row.charged = kept(self.row.charged, day, found)
         return charges(self.model, self.row.charged, day, self.counter, self._prices)
 
     def announce(self, ruling: Ruling, sight: Sight, costs: Iterable[Charge] = ()) -> list[Alert]:
@@ -289,6 +328,10 @@ class ModelBook:
             day_base=self._base(day, since),
             yesterday=None if since is None else self._whole(self._calendar.previous(day), since),
         )
+
+    def _used(self, metered: Metered) -> int:
+        seeded = metered.since is not None and self._calendar.day(metered.since) == metered.day
+        return self.counter.tokens(metered.day) + (metered.curve.seed if seeded else 0)
 
     def _whole(self, day: Day, since: Millis) -> int | None:
         """Tokens of a day that was metered in full, or whose beginning gateways told; None of any other."""
