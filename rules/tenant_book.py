@@ -18,11 +18,10 @@ from rules.facts import Heard, Partial, Scope, Stored
 from rules.marks import Marks
 from rules.moment import DAY, SECOND, Millis
 from rules.outcome import Outcome
-from rules.policy import Budget, Mode, Policy
+from rules.policy import Budget, Policy
 from rules.records import Control, ControlAction
 from rules.rulebook import Verdict
-from rules.ruling import Ruling
-from rules.saying import OBSERVED
+from rules.ruling import Ruling, ruled
 from rules.scope_book import Situation
 from rules.tenant_budget import Allowance, Grant, Window, in_force, month_of, needed_from, next_month
 from rules.tenant_facts import share, tenant_facts
@@ -200,31 +199,21 @@ class TenantBook:
 
     def _ruling(self, now: Millis, windows: tuple[Window, Window], wall: Window | None, verdict: Verdict) -> Ruling:
         day = windows[0]
-        shown = wall or day
-        observing = self._policy.mode is Mode.OBSERVE
-        killed = self.row.killed
-        would = {name: text.format(action=verdict.action) if observing else "" for name, text in OBSERVED.items()}
-        return Ruling(
+        shown, killed = wall or day, self.row.killed
+        return ruled(
+            verdict,
+            self._policy,
             scope=self.scope,
             at=now,
             day=day.name,
             until=killed.until if killed is not None and verdict.action == "kill" else shown.end,
-            action="allow" if observing else verdict.action,
-            observed=observing,
-            rule=verdict.rule,
-            reason=would["en"] + verdict.reason,
-            told=would[self._policy.alerts.language] + verdict.told,
-            severity=verdict.severity,
             formula="budget",
-            policy=self._policy.hash,
             wall="" if wall is None else wall.kind,
             limit=shown.limit,
             used=shown.used,
             base=self._base(shown),
             counter=str(self.row.born),
             guarded=self._guarded(day.name),
-            failed=verdict.failed,
-            asked=verdict.asked,
             soft=self._budget.over == "warn",
         )
 

@@ -5,20 +5,20 @@ The rows and `other` add up to `total`, for every dimension to the same one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 
 from rules.calendar import Day
-from rules.cells import AMOUNTS, DIMENSIONS, WIDTH, Cell, Sheet, add_up, merged
+from rules.cells import AMOUNTS, DIMENSIONS, WIDTH, Cell, merged
+from rules.facts import Sums
 from rules.moment import Millis
-from rules.policy import Price
+from rules.prices import Nano, Prices, Tariff, cost
 from rules.rollup import Rollup
 
 MOST_ROWS = 1_000
 MOST_DAYS = 400
-NANO = 10**9
 
 
 class By(StrEnum):
@@ -32,7 +32,7 @@ class By(StrEnum):
 
 
 class Amounts(Struct, frozen=True, kw_only=True):
-    """Sums. `cost` in nano-units of the currency, at list price; None where a price is not known or not asked for."""
+    """Sums. `cost` in nano-units of the currency, at list price; None where it is not known."""
 
     tokens: int = 0
     requests: int = 0
@@ -64,19 +64,19 @@ class UsageTable(Struct, frozen=True, kw_only=True):
     as_of: Millis | None
 
 
-def usage_table(
-    tenant: str, span: tuple[Day, Day], by: By, rollups: Iterable[Rollup], prices: Mapping[str, Price]
-) -> UsageTable:
+def usage_table(tenant: str, span: tuple[Day, Day], by: By, rollups: Iterable[Rollup], prices: Prices) -> UsageTable:
     """The table; the most used rows first, days in their order."""
     days = sorted(rollups, key=lambda rollup: rollup.day)
     whole = merged((rollup.sheet for rollup in days), MOST_ROWS)
+    costs = [_costs(each, prices) for each in days]
     if by is By.DAY:
-        rows = [Row(value=each.day, amounts=_of_models(each.sheet, prices)) for each in days]
+        pairs = zip(days, costs, strict=True)
+        rows = [Row(value=each.day, amounts=_amounts(each.sheet.total(), _sum(cost.values()))) for each, cost in pairs]
         other = Amounts()
     else:
         place = DIMENSIONS.index(by.value)
         cells = sorted(whole.dimensions[place].items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))
-        rows = [Row(value=value, amounts=_amounts(cell, _cost(by, value, cell, prices))) for value, cell in cells]
+        rows = [Row(value=value, amounts=_amounts(cell, _of_model(by, value, costs))) for value, cell in cells]
         other = _amounts(whole.other[place], None)
     return UsageTable(
         tenant=tenant,
@@ -85,32 +85,36 @@ def usage_table(
         by=by,
         rows=tuple(rows),
         other=other,
-        total=_of_models(whole, prices),
+        total=_amounts(whole.total(), _sum(cost for of_day in costs for cost in of_day.values())),
         as_of=max((each.at for each in days), default=None),
     )
 
 
-def cost_of(cell: Cell, price: Price) -> int:
-    """What tokens cost at list price, in nano-units: rounded up, so that a part of a unit is never free."""
-    _, _, prompt, completion, cached, *_ = cell
-    cached_price = price.input if price.cached_input is None else price.cached_input
-    per_million = (prompt - cached) * price.input + cached * cached_price + completion * price.output
-    numerator, denominator = (per_million * NANO / 10**6).as_integer_ratio()
-    return -(-numerator // denominator)
+def _costs(rollup: Rollup, prices: Prices) -> dict[str, Nano | None]:
+    """What each model's tokens of the day cost at the day's price; what has found no place has none."""
+    sheet = rollup.sheet
+    found = {model: _cost(cell, prices.of(model, rollup.day)) for model, cell in sheet.models.items()}
+    return found | ({"": None} if any(sheet.other[0]) else {})
 
 
-def _of_models(sheet: Sheet, prices: Mapping[str, Price]) -> Amounts:
-    """The sums over all models. Their cost is known if that of each is."""
-    cells = sheet.models.items()
-    costs = [_cost(By.MODEL, model, cell, prices) for model, cell in cells]
-    known = not any(sheet.other[0]) and None not in costs and costs
-    return _amounts(add_up((*sheet.models.values(), sheet.other[0])), sum(map(int, costs)) if known else None)  # type: ignore[arg-type]
+def _cost(cell: Cell, tariff: Tariff) -> Nano | None:
+    tokens, requests, prompt, completion, cached, *_ = cell
+    return cost(Sums(tokens, requests, prompt, completion, cached), tariff) if tariff.known else None
 
 
-def _cost(by: By, value: str, cell: Cell, prices: Mapping[str, Price]) -> int | None:
-    price = prices.get(value) if by is By.MODEL else None
-    return None if price is None else cost_of(cell, price)
+def _of_model(by: By, model: str, costs: Sequence[dict[str, Nano | None]]) -> Nano | None:
+    return _sum(of_day[model] for of_day in costs if model in of_day) if by is By.MODEL else None
 
 
-def _amounts(cell: Cell, cost: int | None) -> Amounts:
-    return Amounts(**dict(zip(AMOUNTS, cell[:WIDTH], strict=True)), cost=cost)
+def _sum(costs: Iterable[Nano | None]) -> Nano | None:
+    """Known if each is."""
+    total = 0
+    for each in costs:
+        if each is None:
+            return None
+        total += each
+    return total
+
+
+def _amounts(cell: Cell, money: Nano | None) -> Amounts:
+    return Amounts(**dict(zip(AMOUNTS, cell[:WIDTH], strict=True)), cost=money)

@@ -15,6 +15,7 @@ from rules.moment import MINUTE, Millis
 from rules.policy import Policy
 from rules.records import Calibration, Clock, Control, ControlAction, Reading, Reason, Rejected
 from rules.rollup import tenant_of
+from rules.switch import addressed
 from streams.active import Active
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
@@ -108,7 +109,8 @@ class Route:
         if now is not None and found.at > now + AHEAD:
             return Rejected(Reason.IN_FUTURE, f"the record is {(found.at - now) // MINUTE} min ahead of the clock")
         received = None if self._event_clock else routed.receipt.of(record, found.at)
-        return Heard(self._scope(found), self._named(found), origin, received)
+        scope = self._scope(found)
+        return scope if isinstance(scope, Rejected) else Heard(scope, self._named(found), origin, received)
 
     def _addressed(self, heard: Heard) -> Output:
         """To the judge of its scope; what is to be forgotten goes to who keeps it."""
@@ -118,8 +120,8 @@ class Route:
         partition = facts_partition(f"tenant:{tenant}", self._facts.partitions)
         return Output(self._sheets, partition, heard.key.encode(), msgspec.json.encode(heard))
 
-    def _scope(self, found: Reading | Calibration | Control) -> Scope:
-        return found.scope if isinstance(found, Control) else f"model:{self._policy.canonical(found.model)}"
+    def _scope(self, found: Reading | Calibration | Control) -> Scope | Rejected:
+        return addressed(found) if isinstance(found, Control) else f"model:{self._policy.canonical(found.model)}"
 
     def _named(self, found: Reading | Calibration | Control) -> Reading | Calibration | Control:
         return (

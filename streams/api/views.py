@@ -21,6 +21,7 @@ from rules.calendar import Calendar, Day
 from rules.fault import meant, shown
 from rules.moment import Millis
 from rules.policy import Policy, Sender, Viewer
+from rules.prices import Prices
 from rules.rulebook import Rulebook
 from rules.usage_table import MOST_DAYS, By, usage_table
 from streams.active import Active
@@ -122,8 +123,8 @@ class Views:
         first, last = self._span(query.get("from"), query.get("to"))
         by = _by(query.get("by", By.DEPARTMENT.value))
         rollups = await self._tables.tables(tenant, list(days_between(first, last)))
-        table = usage_table(tenant, (first, last), by, rollups, self._policy.prices)
-        currency = self._policy.spend.currency if self._policy.spend else "CNY"
+        table = usage_table(tenant, (first, last), by, rollups, Prices(self._policy))
+        currency = self._policy.currency
         if query.get("format", "json") == "csv":
             return _csv(as_csv(table, currency, bom=query.get("bom") == "1"), f"usage-{first}-{last}-{by.value}.csv")
         return web.json_response(as_json(table, self._calendar.zone, currency))

@@ -32,6 +32,7 @@ class Words:
     labels: Mapping[str, str]
     thresholds: Mapping[tuple[str, bool], Phrase]
     kinds: Mapping[str, Phrase]
+    rules: Mapping[str, Phrase]  # built-in rules that say more than that they decide
     back: Phrase  # under the limit again
     freed: Phrase  # the same of a budget
     many: str  # the title of several alerts in one message: `{n}`, and the `{title}` of the most severe
@@ -45,4 +46,4 @@ class Words:
     def who(self, scope: str) -> str:
         """A scope for people."""
         kind, _, name = scope.partition(":")
-        return plain(f"{self.scopes.get(kind, kind)} {name}", 200)
+        return plain(f"{self.scopes.get(kind, kind)} {name}".rstrip(), 200)

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from rules.calendar import Day
 from rules.policy import Policy
+from rules.prices import Prices
 from rules.rollup import Rollup
 from rules.usage_table import MOST_DAYS, Amounts, By, UsageTable, usage_table
 from streams.channels.redaction import plain
@@ -79,8 +80,8 @@ def command(  # one argument an option
         rollups = asyncio.run(_ask(settings, question))
     except (PolicyError, BrokerUnavailable, DeliveryError, KafkaError, NotReadyError) as error:
         raise click.ClickException(str(error)) from error
-    table = usage_table(tenant, (question.first, question.last), question.by, rollups, loaded.prices)
-    currency = loaded.spend.currency if loaded.spend else "CNY"
+    table = usage_table(tenant, (question.first, question.last), question.by, rollups, Prices(loaded))
+    currency = loaded.currency
     if form == "json":
         click.echo(json.dumps(as_json(table, loaded.calendar().zone, currency), ensure_ascii=False))
     elif form == "csv":

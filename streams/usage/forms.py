@@ -9,7 +9,8 @@ from typing import Any
 
 from rules.cells import AMOUNTS
 from rules.moment import to_rfc3339
-from rules.usage_table import NANO, Amounts, UsageTable
+from rules.prices import NANO
+from rules.usage_table import Amounts, UsageTable
 
 BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 """Excel takes CSV for UTF-8 only where it begins with this."""

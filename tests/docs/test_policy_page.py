@@ -9,20 +9,19 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
-from rules.model_facts import MODEL_FACTS
+from rules.documented import SCOPE_FACTS
 from rules.policy import Alerting, Budget, Channel, Gateway, ModelTerms, Policy, Provider, RuleSpec, Spend, Watch
 from rules.policy_check import KEYS
 from rules.policy_check.alerting import ALERTS, DIGEST, ROUTE, WATCH
 from rules.policy_check.delivery import CHANNEL, GATEWAY
 from rules.policy_check.models import TERMS
-from rules.policy_check.money import BUDGET, LIMITS, PRICE, SPEND
+from rules.policy_check.money import BUDGET, LIMITS, PERIOD, SPEND
 from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, RULE
 from rules.policy_check.senders import SENDER
 from rules.policy_check.values import brief
 from rules.policy_check.viewers import VIEWER
 from rules.rulebook import ACTIONS
-from rules.tenant_facts import TENANT_FACTS
 from streams.policy_file import load_policy
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text()
@@ -58,7 +57,7 @@ def test_the_example_loads(tmp_path: Path) -> None:
         VIEWER,
         BUDGET,
         SPEND,
-        PRICE,
+        PERIOD,
         LIMITS,
         RULE,
         EFFECT,
@@ -93,7 +92,7 @@ def written(value: str | float) -> str:
 
 def test_facts_are_those_of_the_table() -> None:
     """The table of facts is the one that rules are checked against."""
-    for spec in (*MODEL_FACTS, *TENANT_FACTS):
+    for spec in (spec for facts in SCOPE_FACTS.values() for spec in facts):
         assert f"| `{spec.name}` | {spec.kind}{' or null' if spec.nullable else ''} | {spec.meaning} |" in PAGE
 
 

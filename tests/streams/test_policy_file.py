@@ -48,11 +48,11 @@ def test_the_example_of_the_design_loads(write: Write) -> None:
     policy = load_policy(write(EXAMPLE), ENVIRONMENT)
     assert policy.default.daily_cap == 2_000_000
     assert policy.canonical("volcengine/deepseek-v4-flash-ga-260731") == "deepseek-v4-flash"
-    assert policy.prices["deepseek-v4-flash"].cached_input == Decimal("0.2")
+    assert policy.prices["deepseek-v4-flash"][0].cached_input == Decimal("0.2")
     assert policy.limits["per_ip"] == Rate(calls=10, per=MINUTE)
     assert policy.tenant_default.monthly_tokens == 10_000_000
     assert policy.channels["feishu-main"].secret == "signing-key"
-    assert policy.dormant() == ("limits", "spend", "prices")
+    assert policy.dormant() == ("limits",)
 
 
 def test_no_file_means_the_defaults_with_the_built_in_rules() -> None:
