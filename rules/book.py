@@ -229,9 +229,9 @@ class ModelBook:
         day = sight.metered.day
         known = self.row.charged.get(day)
         if anew or known is None:
-            found = charged(known or Charged(), sight.bounds, sight.metered, self.counter.tokens(day))
+            found = charged(known or Charged(), sight.bounds, sight.metered, self.counter.placed(day))
             self.row.charged = kept(self.row.charged, day, found)
-        return charges(self.model, self.row.charged, day, self.counter, self._prices)
+        return charges(self.model, self.row.charged, self.counter, self._prices)
 
     def announce(self, ruling: Ruling, sight: Sight, costs: Iterable[Charge] = ()) -> list[Alert]:
         """What people should hear of a ruling and of what was noticed on the way to it, once."""
