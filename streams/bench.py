@@ -10,9 +10,12 @@ import msgspec
 from rules.alerts import Alert
 from rules.engine_watch import EngineRow, EngineWatch
 from rules.facts import Fact, Scope, Watermark
-from rules.judge import Judge, Outcome
+from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import SECOND, Millis
+from rules.outcome import Outcome
+from rules.policy import Policy
+from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 
 WAITING_ROW = "waiting"
@@ -67,6 +70,12 @@ class Bench:
                 self._lockstep.vouch(mark)
             for fact in msgspec.convert(self._waiting, list[Fact]):
                 self._lockstep.add(fact)
+
+    def adopt(self, policy: Policy, rulebook: Rulebook) -> None:
+        """Go on under this policy."""
+        self.judge.adopt(policy, rulebook)
+        if self._engine is not None:
+            self._engine.adopt(policy.alerts)
 
     def raise_epoch(self, held: int) -> None:
         """Someone holds this epoch: ours must be greater."""

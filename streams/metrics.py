@@ -82,6 +82,24 @@ class Metrics:
         self.ready = Gauge("blastdoor_ready", "1 once all assigned partitions are recovered.", registry=to)
         for outcome in ("counted", "duplicate", "rejected"):
             self.events.labels(outcome=outcome)
+        self._policy()
+
+    def _policy(self) -> None:
+        to = self.registry
+        self.policy_hash = Gauge("blastdoor_policy_info", "1 for the policy in force.", ["hash"], registry=to)
+        self.policy_reloads = Counter(
+            "blastdoor_policy_reloads", "Changed policy files, by what became of them.", ["outcome"], registry=to
+        )
+        self.policy_reload_failed = Gauge(
+            "blastdoor_policy_reload_failed", "1 while the policy file as it is now is not in force.", registry=to
+        )
+        for outcome in ("adopted", "refused"):
+            self.policy_reloads.labels(outcome=outcome)
+
+    def policy_in_force(self, policy: str) -> None:
+        """Show the hash of the policy in force, and no other."""
+        self.policy_hash.clear()
+        self.policy_hash.labels(hash=policy).set(1)
 
     def _intake(self) -> None:
         to = self.registry

@@ -63,6 +63,10 @@ class Watchman:
         self._task = asyncio.create_task(self._watch(touch), name="watch")
         self._task.add_done_callback(lambda task: _report(task, fail))
 
+    def adopt(self, alerting: Alerting) -> None:
+        """Go on with these terms."""
+        self._alerting = alerting
+
     def end(self) -> None:
         """Go off duty: somebody else looks from now on."""
         if self._task is not None:
