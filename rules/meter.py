@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from rules.calendar import Calendar, Day
 from rules.clocks import apart
-from rules.duplicates import DuplicateWindow
+from rules.duplicates import DuplicateWindow, content
 from rules.facts import Minutes, Partial, Sums, Watermark
 from rules.moment import DAY, HOUR, MINUTE, Millis
 from rules.policy import Policy
@@ -69,6 +69,7 @@ class MeterCounts(Struct):
     counted: int = 0
     duplicates: int = 0
     rejected: int = 0
+    differing: int = 0  # of the duplicates: those with other tokens or another model than the event before
 
 
 class MeterClock(Struct):
@@ -218,8 +219,9 @@ class PartitionMeter:
     def _take(self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis]) -> None:
         """Count what was accepted. The hot path: what is done for every single event stands here and in `_summed`."""
         newest = offsets[-1]
-        if not self.duplicates.all_new([call.id for call in calls], offsets):
-            offsets, calls, ats = self._without_duplicates(offsets, calls, ats)
+        said = [content(call.model, call.total_tokens or 0) for call in calls]
+        if not self.duplicates.all_new([call.id for call in calls], offsets, said):
+            offsets, calls, ats = self._without_duplicates(offsets, calls, ats, said)
         self.counts.counted += len(calls)
         for minute, of_minute, at_offsets in _by_minute(offsets, calls, ats):
             names = [call.model for call in of_minute]
@@ -232,11 +234,13 @@ class PartitionMeter:
         self._highest = max(self._highest, newest)
 
     def _without_duplicates(
-        self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis]
+        self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis], said: Sequence[int]
     ) -> tuple[list[int], list[Call], list[Millis]]:
-        seen = self.duplicates.seen
-        fresh = [not seen(call.id, offset) for call, offset in zip(calls, offsets, strict=True)]
+        window = self.duplicates
+        before, seen = window.differing, window.seen
+        fresh = [not seen(call.id, offset, told) for call, offset, told in zip(calls, offsets, said, strict=True)]
         self.counts.duplicates += len(fresh) - sum(fresh)
+        self.counts.differing += window.differing - before
         return list(compress(offsets, fresh)), list(compress(calls, fresh)), list(compress(ats, fresh))
 
     def _refuse(self, at: Millis) -> Rejected | None:
