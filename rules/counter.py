@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rules.calendar import Day
-from rules.facts import Partial, Sums
+from rules.facts import SEEDS_KEPT, Partial, Sums, Told
+
+NEVER = Told(-1, 0, 0)
 
 
 class Counter:
@@ -46,17 +48,33 @@ class Counter:
         return sum(part.sums.guarded for part in self.days.get(day, {}).values())
 
     def seed(self, day: Day) -> int:
-        """What gateways had counted on `day` before metering began: per key hash the smallest start any partition
-        saw."""
-        starts: dict[str, int] = {}
-        for part in self.days.get(day, {}).values():
-            for key_hash, start in part.seeds.items():
-                starts[key_hash] = min(start, starts.get(key_hash, start))
-        return sum(starts.values())
+        """What gateways had counted on `day` before metering began."""
+        return sum(self.starts(day).values())
 
     def is_seeded(self, day: Day) -> bool:
         """Whether any gateway told what it had counted on `day`."""
         return any(part.seeds for part in self.days.get(day, {}).values())
+
+    def told(self, day: Day) -> dict[str, Told]:
+        """What gateways say they counted on `day`, by key hash: the newest total that any partition saw, beside what
+        all of them counted. Without the keys of which a full partition may have counted more."""
+        parts = [part.told for part in self.days.get(day, {}).values()]
+        full = [told for told in parts if len(told) >= SEEDS_KEPT]
+        found: dict[str, Told] = {}
+        for told in parts:
+            for key_hash, each in told.items():
+                known = found.get(key_hash, NEVER)
+                newest = max(known, each, key=lambda one: (one.at, one.today))
+                found[key_hash] = Told(newest.at, newest.today, known.counted + each.counted)
+        return {key_hash: each for key_hash, each in found.items() if all(key_hash in told for told in full)}
+
+    def starts(self, day: Day) -> dict[str, int]:
+        """What each gateway had counted on `day` at its first call that was metered: the smallest any partition saw."""
+        starts: dict[str, int] = {}
+        for part in self.days.get(day, {}).values():
+            for key_hash, start in part.seeds.items():
+                starts[key_hash] = min(start, starts.get(key_hash, start))
+        return starts
 
     def close_before(self, day: Day) -> list[Partial]:
         """Close all days before `day` for good and return their partials, whose rows may go."""

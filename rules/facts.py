@@ -19,6 +19,8 @@ Scope = str
 GLOBAL: Scope = "global"
 
 HEARD_SLOTS = 65_536
+# Of one (model, day): a row must fit into a message, whatever keys a gateway makes up. Further keys say nothing.
+SEEDS_KEPT = 1_000
 
 
 class Sums(Struct, array_like=True):
@@ -35,6 +37,14 @@ class Sums(Struct, array_like=True):
     guarded: int = 0  # the part of `tokens` that came from gateways declared `guard: true`
 
 
+class Told(Struct, frozen=True, array_like=True):
+    """The newest running total of the day that a gateway told, and what was counted of the calls that told one."""
+
+    at: Millis
+    today: int
+    counted: int
+
+
 class Partial(Struct, tag="partial", tag_field="type"):
     """The sums of one source partition for a scope and day, up to and including `offset`."""
 
@@ -47,6 +57,7 @@ class Partial(Struct, tag="partial", tag_field="type"):
     seeds: dict[
         str, int
     ] = {}  # key hash -> smallest `today - tokens` seen: what a gateway had counted before metering began
+    told: dict[str, Told] = {}  # by key hash as well
 
     @property
     def key(self) -> str:
@@ -54,7 +65,7 @@ class Partial(Struct, tag="partial", tag_field="type"):
 
     def snapshot(self) -> Partial:
         """A copy that shares nothing that changes."""
-        return replace(self, sums=replace(self.sums), seeds=dict(self.seeds))
+        return replace(self, sums=replace(self.sums), seeds=dict(self.seeds), told=dict(self.told))
 
 
 class Minutes(Struct, tag="minutes", tag_field="type"):

@@ -15,7 +15,7 @@ from msgspec import Struct
 from rules.calendar import Calendar, Day
 from rules.clocks import apart
 from rules.duplicates import DuplicateWindow
-from rules.facts import Minutes, Partial, Sums, Watermark
+from rules.facts import SEEDS_KEPT, Minutes, Partial, Sums, Told, Watermark
 from rules.moment import DAY, HOUR, MINUTE, Millis
 from rules.policy import Policy
 from rules.records import Reason, Rejected, Usage
@@ -23,8 +23,6 @@ from rules.records import Reason, Rejected, Usage
 # A record may run ahead of the partition's clock by this much: clocks of gateways differ, a wrong year is a mistake.
 AHEAD: Millis = 10 * MINUTE
 MINUTES_AN_HOUR = 60
-# Of one (model, day): a row must fit into a message, whatever keys a gateway makes up. Further keys seed nothing.
-SEEDS_KEPT = 1_000
 LONGEST_KEY_HASH = 64
 
 
@@ -180,13 +178,22 @@ class PartitionMeter:
         if usage.source in self._guards:
             sums.guarded += tokens
         if usage.today is not None:
-            self._seed(row.seeds, usage.key_hash, max(0, usage.today - usage.total_tokens))
+            self._compare_totals(row, usage, usage.today)
 
-    def _seed(self, seeds: dict[str, int], key_hash: str, start: int) -> None:
-        if key_hash in seeds:
-            seeds[key_hash] = min(start, seeds[key_hash])
-        elif len(seeds) < SEEDS_KEPT and len(key_hash) <= LONGEST_KEY_HASH:
-            seeds[key_hash] = start
+    def _compare_totals(self, row: Partial, usage: Usage, today: int) -> None:
+        """Note what the gateway says it has counted. A total that is newer and lower began anew: it seeds nothing."""
+        named = row.scope == f"model:{usage.model}"
+        key = usage.key_hash if named else f"{usage.model}/{usage.key_hash}"  # a gateway counts by the name it knows
+        start, known = max(0, today - usage.total_tokens), row.told.get(key)
+        if known is None:
+            if len(row.told) < SEEDS_KEPT and len(key) <= LONGEST_KEY_HASH:
+                row.told[key] = Told(usage.at, today, usage.total_tokens)
+                row.seeds[key] = min(start, row.seeds.get(key, start))
+            return
+        counted, is_newer = known.counted + usage.total_tokens, (usage.at, today) >= (known.at, known.today)
+        if not is_newer or today >= known.today:
+            row.seeds[key] = min(start, row.seeds.get(key, start))
+        row.told[key] = Told(usage.at, today, counted) if is_newer else Told(known.at, known.today, counted)
 
     def _count_minute(self, row: Minutes, offset: int, at: Millis, tokens: int) -> None:
         if self._advance(row, offset):
