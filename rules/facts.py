@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.calendar import Day
-from rules.moment import Millis
+from rules.moment import MINUTE, Millis
 from rules.records import Calibration, Control, Reading
 
 Scope = str
@@ -18,9 +18,20 @@ Scope = str
 
 GLOBAL: Scope = "global"
 
+METERED = ("model",)
+"""Kinds of scope that have partials."""
+
+
+def kind_of(scope: Scope) -> str:
+    """model, tenant, user, ip or global."""
+    return scope.partition(":")[0]
+
+
 HEARD_SLOTS = 65_536
 # Of one (model, day): a row must fit into a message, whatever keys a gateway makes up. Further keys say nothing.
 SEEDS_KEPT = 1_000
+# A gateway may count a call on the other side of midnight than its line says.
+AROUND_MIDNIGHT: Millis = 5 * MINUTE
 
 
 class Sums(Struct, array_like=True):
@@ -35,6 +46,18 @@ class Sums(Struct, array_like=True):
     failed: int = 0
     estimated: int = 0
     guarded: int = 0  # the part of `tokens` that came from gateways declared `guard: true`
+
+    def add(self, more: Sums) -> None:
+        """Add other events' sums, field by field."""
+        self.tokens += more.tokens
+        self.requests += more.requests
+        self.prompt += more.prompt
+        self.completion += more.completion
+        self.cached += more.cached
+        self.cache_hits += more.cache_hits
+        self.failed += more.failed
+        self.estimated += more.estimated
+        self.guarded += more.guarded
 
 
 class Told(Struct, frozen=True, array_like=True):
@@ -58,6 +81,7 @@ class Partial(Struct, tag="partial", tag_field="type"):
         str, int
     ] = {}  # key hash -> smallest `today - tokens` seen: what a gateway had counted before metering began
     told: dict[str, Told] = {}  # by key hash as well
+    unplaced: int = 0  # the part of `sums.tokens` whose minutes are not told yet; they follow within a second
 
     @property
     def key(self) -> str:
@@ -124,4 +148,7 @@ class Heard(Struct, tag="heard", tag_field="type"):
         return f"heard|{source}|{int(offset) % HEARD_SLOTS}"
 
 
-Fact = Partial | Minutes | Watermark | Heard
+Stored = Partial | Minutes | Watermark
+"""What is absolute, and stored as it was merged."""
+
+Fact = Stored | Heard

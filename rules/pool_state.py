@@ -192,6 +192,10 @@ class Bounds(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(name for name in (self.low_from, self.high_from, self.latest) if name))
 
 
+NO_POOL = Bounds(pool_low=None, pool_high=None, lag_bound=0)
+"""Of a scope that has no pool."""
+
+
 class Notice(Struct, frozen=True, kw_only=True):
     """Something a person should hear of, with the numbers behind it."""
 

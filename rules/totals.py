@@ -14,70 +14,67 @@ from rules.alerts import Kind, Severity
 from rules.calendar import Calendar, Day
 from rules.counter import Counter
 from rules.episodes import Condition
+from rules.facts import AROUND_MIDNIGHT
 from rules.moment import HOUR, MINUTE, Millis
 from rules.pool_state import Metered
 
-COMPARED_EVERY: Millis = MINUTE
-BELIEVED_AFTER: Millis = HOUR  # lines of one file or host may be under way for long
-UNDER_WAY: Millis = 2 * MINUTE  # tokens as recent as that may be counted there and not here
-# A gateway may count a call on the other side of midnight than its line says.
-AROUND_MIDNIGHT: Millis = 5 * MINUTE
+LATE: Millis = HOUR  # lines of one host or file may be under way for so long
+CLOCKS_DIFFER: Millis = 2 * MINUTE
 TOLERANCE = 1_000
 TOLERANCE_SHARE = 1_000  # one in so many
 
 
 class Shortfall(Struct, frozen=True):
-    """What was missing when it was last looked at, and since when that has been so. `since` 0: nothing is."""
+    """What gateways said at `seen` they had counted of `day` up to `until`, to be compared an hour later; and what was
+    found an hour after the one before."""
 
     day: Day = ""
     seen: Millis = 0
-    since: Millis = 0
-    gateways: int = 0  # what they say they counted today
-    metered: int = 0  # what we did, with what they had counted before
-
-    @property
-    def missing(self) -> int:
-        return self.gateways - self.metered
+    until: Millis = 0
+    told: int = 0
+    gateways: int = 0  # what they had counted, of which
+    missing: int = 0  # never reached us
 
 
 def shortfall(before: Shortfall, counter: Counter, metered: Metered, calendar: Calendar, now: Millis) -> Shortfall:
-    """The same now. Looked at once a minute. Totals told near midnight say nothing."""
-    if metered.since is None or (before.day == metered.day and 0 <= now - before.seen < COMPARED_EVERY):
+    """The same now; it changes once an hour."""
+    same_day = before.day == metered.day
+    if metered.since is None or (same_day and 0 <= now - before.seen < LATE):
         return before
-    if before.day != metered.day:
-        before = Shortfall(metered.day)
+    gateways, missing = (before.told, _missing(before, counter, metered)) if same_day and before.told else (0, 0)
     begin, end = metered.day_start + AROUND_MIDNIGHT, calendar.end(metered.day) - AROUND_MIDNIGHT
-    seeded = metered.since >= metered.day_start
-    starts = counter.starts(metered.day)
-    gateways = ours = 0
-    for key_hash, told in counter.told(metered.day).items():
-        counted = told.counted + (starts.get(key_hash, 0) if seeded else 0)
-        if begin <= told.at < end and told.today > counted:
-            gateways, ours = gateways + told.today, ours + counted
-    if gateways - ours <= _explained(gateways, metered, now, seeded=seeded):
-        return Shortfall(metered.day, now)
-    return Shortfall(metered.day, now, before.since or now, gateways, ours)
+    told = [each for each in counter.told(metered.day).values() if begin <= each.at < end]
+    until = max((each.at for each in told), default=0)
+    return Shortfall(metered.day, now, until, sum(each.today for each in told), gateways, missing)
 
 
-def missing(found: Shortfall, now: Millis) -> Iterator[Condition]:
-    """The condition, once no lateness explains it."""
-    if not found.since or now - found.since < BELIEVED_AFTER:
+def _missing(before: Shortfall, counter: Counter, metered: Metered) -> int:
+    """What of it we have not counted by now, beyond what may mean nothing. Calls after `until` do not make up for it,
+    as far as they can be told from calls of which no gateway tells a total."""
+    curve, begin = metered.curve, metered.day_start
+    told = counter.told(metered.day)
+    if not told:
+        return 0
+    counted = sum(each.counted for each in told.values())
+    untold = max(0, counter.tokens(metered.day) - counted)
+    later = max(0, metered.total - curve.begun_by(before.until + CLOCKS_DIFFER) - untold)
+    if (metered.since or 0) >= begin:
+        midnight = counter.seed(metered.day)  # counted there before metering began
+    else:
+        midnight = curve.begun_by(begin) - curve.ended_by(begin - AROUND_MIDNIGHT)
+    missing = before.told - midnight - (counted - later)
+    return missing if missing > max(TOLERANCE, before.told // TOLERANCE_SHARE) else 0
+
+
+def missing(found: Shortfall) -> Iterator[Condition]:
+    """The condition, as long as it is so."""
+    if not found.missing:
         return
     yield Condition(
         what=Kind.USAGE_MISSING.value,
         kind=Kind.USAGE_MISSING,
         severity=Severity.WARNING,
-        reason=f"gateways counted {found.gateways:,} tokens today, {found.metered:,} of them reached us:"
-        f" {found.missing:,} are missing",
-        details={"gateways": str(found.gateways), "metered": str(found.metered), "missing": str(found.missing)},
+        reason=f"{found.missing:,} of {found.gateways:,} tokens that gateways counted today never reached us",
+        details={"gateways": str(found.gateways), "missing": str(found.missing)},
         daily=True,
     )
-
-
-def _explained(gateways: int, metered: Metered, now: Millis, *, seeded: bool) -> int:
-    """Tokens that may be missing and mean nothing: under way, or of a call that ended at midnight."""
-    curve = metered.curve
-    recent = metered.total - curve.ended_by(min(now, metered.complete_until or 0) - UNDER_WAY)
-    begin = metered.day_start
-    midnight = 0 if seeded else curve.begun_by(begin) - curve.ended_by(begin - AROUND_MIDNIGHT)
-    return max(TOLERANCE, gateways // TOLERANCE_SHARE) + recent + midnight
