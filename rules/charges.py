@@ -46,8 +46,9 @@ def charged(before: Charged, bounds: Bounds, metered: Metered, used: int) -> Cha
     return Charged(low=low, high=high, seen=used, known=high, used=used, room=room)
 
 
-def with_late(before: Charged, used: int) -> Charged:
-    """Of a day that has ended, with usage that came late: it takes what was free, and then costs."""
+def with_more(before: Charged, used: int) -> Charged:
+    """With usage that was counted since that look, or that came late to a day which has ended: it takes what was free,
+    and then costs."""
     return replace(before, high=before.high + max(0, used - before.seen - before.room))
 
 
@@ -57,13 +58,12 @@ def kept(days: Mapping[Day, Charged], day: Day, found: Charged) -> dict[Day, Cha
     return {each: known[each] for each in sorted(known)[-DAYS_KEPT:]}
 
 
-def charges(model: str, days: Mapping[Day, Charged], today: Day, counter: Counter, prices: Prices) -> list[Charge]:
+def charges(model: str, days: Mapping[Day, Charged], counter: Counter, prices: Prices) -> list[Charge]:
     """What each of the days costs by now."""
     found = []
     for day, tokens in days.items():
         sums = add(part.sums for part in counter.days.get(day, {}).values())
-        by_now = tokens if day == today else with_late(tokens, sums.tokens)
-        found.append(charge(model, day, sums, by_now, prices.of(model, day)))
+        found.append(charge(model, day, sums, with_more(tokens, sums.tokens), prices.of(model, day)))
     return found
 
 
