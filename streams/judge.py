@@ -6,11 +6,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
+from blastdoor_gateway.contract import Decision
+from msgspec import Struct
+
 from rules.alerts import Alert
 from rules.engine_watch import EngineWatch
 from rules.fact_check import read_fact
-from rules.facts import GLOBAL
-from rules.grounds import Grounds
+from rules.facts import GLOBAL, Scope
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import LATEST, Millis
@@ -18,6 +20,7 @@ from rules.policy import Policy
 from rules.records import Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
+from streams.active import Active
 from streams.alert_records import book_to_output, to_output
 from streams.bench import Bench, Ruled
 from streams.dead_letters import DeadLetters
@@ -26,7 +29,7 @@ from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
-from streams.ruling_metrics import hide, show, show_account
+from streams.ruling_metrics import count, hide, show, show_account
 from streams.topics import Topics, facts_partition
 from streams.wall_clock import wall_clock
 
@@ -37,7 +40,7 @@ class JudgeStep:
     """Delivery step over `facts`. Rows: the facts as merged, a book for each scope, and the epoch of its versions."""
 
     name = "judge"
-    interval = 0.0
+    interval = 0.05
 
     def __init__(
         self,
@@ -66,6 +69,7 @@ class JudgeStep:
         self._benches: dict[int, Bench] = {}
         self._actions: dict[str, str] = {}  # last logged
         self._touch: dict[int, Callable[[], None]] = {}
+        self._unshown: dict[str, Ruling] = {}
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's books. Every scope is ruled on anew, so Redis and the topics get the newest again."""
@@ -95,9 +99,13 @@ class JudgeStep:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
         bench = self._benches[partition]
         outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled)]
+        outputs += [self._close(scope) for scope in bench.judge.take_closed()]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         outputs += self._refused.pop(partition, ())
-        rows = bench.take_rows()
+        if moment.whole:  # once a second is often enough for gauges, which cost more than a ruling
+            self._show()
+        # What was told is kept with it: told again, an alert might not be the same.
+        rows = bench.take_rows() if outputs or moment.whole else {}
         return Flush(outputs, rows) if outputs or rows else None
 
     def revoked(self, partition: int) -> None:
@@ -106,9 +114,14 @@ class JudgeStep:
         self._touch.pop(partition, None)
         self._refused.pop(partition, None)
         for scope in bench.judge.books if bench else ():
-            self._publisher.forget(scope)
-            hide(self._metrics, scope)
-            self._actions.pop(scope, None)
+            self._forget(scope)
+
+    def adopt(self, active: Active) -> None:
+        """Rule on every scope anew under this policy, with all that is known of it."""
+        self._policy, self._rulebook = active.policy, active.rulebook
+        for partition, bench in self._benches.items():
+            bench.adopt(active.policy, active.rulebook)
+            self._touch[partition]()
 
     def outbid(self, scope: str, held: tuple[int, int]) -> None:
         """Redis holds a higher version of a scope that is ours: go above it and publish again."""
@@ -125,16 +138,27 @@ class JudgeStep:
             if bench.report(scope, alert):
                 self._touch[partition]()
 
+    def _close(self, scope: Scope) -> Output:
+        """Its keys in Redis end by themselves; the topic of the latest decisions forgets it."""
+        self._forget(scope)
+        return Output(self._topics.decisions_latest, None, scope.encode(), None)
+
+    def _forget(self, scope: Scope) -> None:
+        self._publisher.forget(scope)
+        hide(self._metrics, scope)
+        self._unshown.pop(scope, None)
+        self._actions.pop(scope, None)
+
     def _refuse(self, partition: int, record: Record, rejected: Rejected) -> None:
         log.error("%s/%d/%d was not written by us: %s", self.topic, partition, record.offset, rejected.detail)
         self._refused.setdefault(partition, []).append(self._dead_letters.keep(partition, record, rejected))
 
     def _tell(self, judge: Judge, ruled: Ruled) -> list[Output]:
         """Redis hears every ruling; the topics those that are more than a step of `used`, and every alert."""
-        raw = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None)
-        scope = ruled.outcome.ruling.scope.encode()
+        decision = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None)
         outputs = []
         if ruled.outcome.history:
+            scope, raw = decision.scope.encode(), decision.to_json()
             outputs = [
                 Output(self._topics.decisions, None, scope, raw),
                 Output(self._topics.decisions_latest, None, scope, raw),
@@ -147,15 +171,21 @@ class JudgeStep:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
         return to_output(self._topics.alerts, alert)
 
-    def _publish(self, ruled: Ruled, grounds: Grounds | None = None) -> bytes:
+    def _publish(self, ruled: Ruled, grounds: Struct | None = None) -> Decision:
         ruling = ruled.outcome.ruling
         decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account, grounds)
         self._publisher.offer(decision, legacy_input(ruling, self._policy))
-        show(self._metrics, ruling, history=ruled.outcome.history)
+        count(self._metrics, ruling, history=ruled.outcome.history)
+        self._unshown[ruling.scope] = ruling
         if ruled.outcome.account is not None:
             show_account(self._metrics, ruling.scope, ruled.outcome.account)
         self._log(ruling)
-        return decision.to_json()
+        return decision
+
+    def _show(self) -> None:
+        for ruling in self._unshown.values():
+            show(self._metrics, ruling)
+        self._unshown.clear()
 
     def _log(self, ruling: Ruling) -> None:
         """One line for each change of what a gateway is told to do, with the reason."""

@@ -77,9 +77,29 @@ class Metrics:
         self.handling_seconds = Counter(
             "blastdoor_handling_seconds", "Time spent in handling them.", ["step"], registry=to
         )
+        self.partitions = Gauge("blastdoor_partitions", "Partitions in this worker's hands.", ["step"], registry=to)
+        self.rebalances = Counter("blastdoor_rebalances", "Rebalances of the workers' group seen.", registry=to)
         self.ready = Gauge("blastdoor_ready", "1 once all assigned partitions are recovered.", registry=to)
         for outcome in ("counted", "duplicate", "rejected"):
             self.events.labels(outcome=outcome)
+        self._policy()
+
+    def _policy(self) -> None:
+        to = self.registry
+        self.policy_hash = Gauge("blastdoor_policy_info", "1 for the policy in force.", ["hash"], registry=to)
+        self.policy_reloads = Counter(
+            "blastdoor_policy_reloads", "Changed policy files, by what became of them.", ["outcome"], registry=to
+        )
+        self.policy_reload_failed = Gauge(
+            "blastdoor_policy_reload_failed", "1 while the policy file as it is now is not in force.", registry=to
+        )
+        for outcome in ("adopted", "refused"):
+            self.policy_reloads.labels(outcome=outcome)
+
+    def policy_in_force(self, policy: str) -> None:
+        """Show the hash of the policy in force, and no other."""
+        self.policy_hash.clear()
+        self.policy_hash.labels(hash=policy).set(1)
 
     def _intake(self) -> None:
         to = self.registry

@@ -15,15 +15,19 @@ from streams.metrics import Metrics
 ENTRIES = ("opening", "returns", "charged", "expired", "unexplained", "closing")
 
 
-def show(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
-    """Set the gauges of the ruling's model; `history`: count it as a decision that changed."""
-    model = ruling.scope.removeprefix("model:")
-    if metrics.shows(model):
-        _show_model(metrics, model, ruling)
+def count(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
+    """Count the ruling as a decision that changed, if it is one, and the rules that failed."""
     for failure in ruling.failed:
         metrics.rule_failures.labels(rule=failure.partition(":")[0]).inc()
     if history:
         metrics.decisions.labels(action=ruling.action, rule=ruling.rule).inc()
+
+
+def show(metrics: Metrics, ruling: Ruling) -> None:
+    """Set the gauges of the ruling's scope."""
+    kind, _, name = ruling.scope.partition(":")
+    if kind == "model" and metrics.shows(name):
+        _show_model(metrics, name, ruling)
 
 
 def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:
@@ -40,8 +44,10 @@ def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:
 
 
 def hide(metrics: Metrics, scope: str) -> None:
-    """Take the gauges of a model away: another worker rules on it now, and two answers would be one too many."""
-    model = scope.removeprefix("model:")
+    """Take the gauges of a scope away: another worker rules on it now, and two answers would be one too many."""
+    kind, _, model = scope.partition(":")
+    if kind != "model":
+        return
     for gauge in (metrics.used, metrics.limit, metrics.lag_bound, metrics.reading):
         _set(gauge, None, model)
     for gauge in (metrics.pool, metrics.lag_tokens, metrics.charged):

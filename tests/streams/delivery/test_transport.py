@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ from faust.types import TP
 from streams.delivery import transport
 from streams.delivery.delivery import Delivery
 from streams.delivery.errors import LogChangedError
+from streams.delivery.records import Packed
 from streams.delivery.step import Observer
 from streams.delivery.transport import BatchConsumer, Fetched
 
@@ -46,7 +48,8 @@ def consumer(lease: Lease | None, *, begin: int = 0) -> BatchConsumer:
         consumer_generation_id=3, tables=SimpleNamespace(recovery=recovery, changelog_topics={"changelog"})
     )
     made.flow_active = True
-    made.seeks, made._restoring = 2, False
+    made.seeks, made._restoring, made._joining = 2, False, False
+    made._committed_offset = defaultdict(lambda: None)
     made.delivery = Delivery("127.0.0.1:1", Observer())
     made.delivery.leases = {} if lease is None else {SOURCE: lease}
 
@@ -60,9 +63,8 @@ def consumer(lease: Lease | None, *, begin: int = 0) -> BatchConsumer:
 def fetched(
     *offsets: int, tp: TP = SOURCE, generation: int = 3, seeks: int = 2, position: int | None = None
 ) -> Fetched:
-    batch = Fetched(
-        {tp: [SimpleNamespace(offset=offset, key=b"k", value=b"v") for offset in offsets]} if offsets else {}
-    )
+    records = [SimpleNamespace(offset=offset, key=b"k", value=b"v") for offset in offsets]
+    batch = Fetched({tp: [Packed(records, offsets[0])]} if offsets else {})
     batch.generation, batch.seeks = generation, seeks
     batch.positions = {tp: offsets[-1] + 1 if position is None else position}
     return batch
@@ -155,7 +157,7 @@ async def test_rows_go_to_their_table() -> None:
     """Records of a changelog are restored, whoever holds the partition's source."""
     restored: list[tuple[TP, int]] = []
     restoring = consumer(None)
-    restoring.delivery.restore = lambda tp, records: restored.append((tp, len(records)))
+    restoring.delivery.restore = lambda tp, records: restored.append((tp, len(list(records))))
     await restoring._deliver(fetched(0, 1, 2, tp=CHANGELOG))
     assert restored == [(CHANGELOG, 3)]
 
@@ -164,7 +166,7 @@ async def test_rows_are_never_passed_over() -> None:
     """What was fetched since Faust sought is restored even while the flow is stopped: nobody seeks back for it."""
     restored: list[int] = []
     restoring = consumer(None)
-    restoring.delivery.restore = lambda _, records: restored.append(len(records))
+    restoring.delivery.restore = lambda _, records: restored.append(len(list(records)))
     restoring.flow_active = False
     await restoring._deliver(fetched(0, 1, tp=CHANGELOG, generation=2))
     await restoring._deliver(fetched(0, 1, 2, tp=CHANGELOG, seeks=1))
@@ -188,3 +190,24 @@ async def test_recovery_ends_where_the_log_does(position: int, done: bool) -> No
     await restoring._deliver(fetched(3, tp=CHANGELOG, position=position))
     assert offsets == {CHANGELOG: position - 1}
     assert bool(ended) is done
+
+
+async def test_nothing_is_committed_while_joining(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the commit at revocation and the next assignment no timer commits: it would make the group join anew."""
+    lease: Any = Lease(0)
+    lease.flushed, told = 7, []
+    made = consumer(lease)
+
+    async def commit(*_: Any) -> bool:
+        told.append(made._filter_committable_offsets([SOURCE]))
+        return True
+
+    async def nothing(*_: Any) -> None: ...
+
+    monkeypatch.setattr(made.delivery, "put_down", nothing)
+    monkeypatch.setattr(made, "stop_flow", lambda: None, raising=False)
+    monkeypatch.setattr(made, "commit", commit)
+    monkeypatch.setattr(transport.driver.Consumer, "on_partitions_revoked", nothing)
+    await made.on_partitions_revoked({SOURCE})
+    await commit()
+    assert told == [{SOURCE: 7}, {}]
