@@ -50,7 +50,6 @@ SENTENCES = {
     "{day} has more than {n} tenants in one partition: the others are counted together": (
         "{day} 单个分区内的租户超过 {n} 个：其余租户合并统计"
     ),
-    "the changed policy file is not in force: {why}": "修改后的策略文件未生效：{why}",
     "the policy has no price for {id}: its tokens of the day are taken to cost {money} {name} at list price": (
         "策略中没有 {id} 的价格：按假设的单价，今日用量计 {money} {name}"
     ),
