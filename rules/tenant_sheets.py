@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
+from operator import add
 from typing import Protocol
 
 from rules.calendar import Day
@@ -31,7 +32,7 @@ _Lanes = dict[str | None, int]
 # An amount of all calls between two flushes is far below 2^64: the intake takes at most 10^12 tokens a call.
 _LANE = 64
 _CALL, _PROMPT, _COMPLETION, _CACHED = 1 << _LANE, 2 * _LANE, 3 * _LANE, 4 * _LANE
-_BYTES, _PLACES = 8 * 8, tuple(range(WIDTH))
+_BYTES = 8 * 8
 _apart = struct.Struct("<8Q").unpack
 _HIT, _SAVED, _GUARDED = (1 << 5 * _LANE) + _CALL, 6 * _LANE, 7 * _LANE
 
@@ -168,23 +169,26 @@ class TenantSheets:
         return name, sheet
 
     def _enter(self, sheet: Sheet, part: Sheet, number: int, values: _Lanes) -> None:
-        """Add amounts to the cells of one dimension: to a value's own while there is room, else to `other`."""
-        cells, changed, most = sheet.dimensions[number], part.dimensions[number], self._most_values[number]
+        """Add amounts to the cells of one dimension, and note the cells in `part`."""
+        cells, changed = sheet.dimensions[number], part.dimensions[number]
         for name, amount in values.items():
-            value = shortened(name) if name else UNASSIGNED
-            cell = cells.get(value)
+            value: str | None = name or UNASSIGNED
+            cell = cells.get(name or UNASSIGNED)
             if cell is None:
-                if value == UNASSIGNED or len(cells) - (UNASSIGNED in cells) < most:
-                    cell = cells[value] = [0] * WIDTH
-                else:
-                    _add(sheet.other[number], amount)
-                    part.other = sheet.other
-                    continue
-            _add(cell, amount)
-            changed[value] = cell
+                value, cell = self._place(sheet, number, name or UNASSIGNED)
+            cell[:] = map(add, cell, _apart(amount.to_bytes(_BYTES, "little")))
+            if value is None:
+                part.other = sheet.other
+            else:
+                changed[value] = cell
 
-
-def _add(cell: Cell, amount: int) -> None:
-    lanes = _apart(amount.to_bytes(_BYTES, "little"))
-    for place in _PLACES:
-        cell[place] += lanes[place]
+    def _place(self, sheet: Sheet, number: int, name: str) -> tuple[str | None, Cell]:
+        """A cell for a value that has none under this name: its own while there is room, else `other`."""
+        value, cells = shortened(name), sheet.dimensions[number]
+        cell = cells.get(value)
+        if cell is not None:
+            return value, cell
+        if value == UNASSIGNED or len(cells) - (UNASSIGNED in cells) < self._most_values[number]:
+            cells[value] = [0] * WIDTH
+            return value, cells[value]
+        return None, sheet.other[number]
