@@ -52,7 +52,9 @@ class Bench:
         self._engine = engine
         self._numbered = 0
         self._ruled_all_at: Millis | None = None
-        self._waiting: dict[int, tuple[str, Fact]] = {}  # by identity: the row of each, held so that none is taken twice
+        self._waiting: dict[
+            int, tuple[str, Fact]
+        ] = {}  # by identity: the row of each, held so that none is taken twice
         self._arrived = 0
         self._changes: dict[str, Any] = {EPOCH_ROW: now}
         self._reports: list[Alert] = []
