@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.calendar import Day
-from rules.counter import Counter, add
-from rules.facts import Charge, Sums
+from rules.counter import Counter
+from rules.facts import Charge, Partial, Sums
 from rules.pool_state import Bounds, Metered
 from rules.prices import Prices, Tariff, cost, cost_of
 from rules.ruling import Ruling
@@ -62,9 +62,21 @@ def charges(model: str, days: Mapping[Day, Charged], counter: Counter, prices: P
     """What each of the days costs by now."""
     found = []
     for day, tokens in days.items():
-        sums = add(part.sums for part in counter.days.get(day, {}).values())
+        sums = _priced(counter.days.get(day, {}).values())
         found.append(charge(model, day, sums, with_more(tokens, sums.tokens), prices.of(model, day)))
     return found
+
+
+def _priced(parts: Iterable[Partial]) -> Sums:
+    """The sums that cost something."""
+    sums = [part.sums for part in parts]
+    return Sums(
+        tokens=sum([each.tokens for each in sums]),
+        prompt=sum([each.prompt for each in sums]),
+        completion=sum([each.completion for each in sums]),
+        cached=sum([each.cached for each in sums]),
+        guarded=sum([each.guarded for each in sums]),
+    )
 
 
 def charge(model: str, day: Day, sums: Sums, tokens: Charged, tariff: Tariff) -> Charge:
