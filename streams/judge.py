@@ -26,8 +26,9 @@ from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
-from streams.ruling_metrics import hide, show, show_account
+from streams.ruling_metrics import hide, show, show_account, show_formulas
 from streams.topics import Topics, facts_partition
+from streams.trails import NO_TRAIL, Arrivals, Trail
 from streams.wall_clock import wall_clock
 
 log = logging.getLogger(__name__)
@@ -66,6 +67,7 @@ class JudgeStep:
         self._benches: dict[int, Bench] = {}
         self._actions: dict[str, str] = {}  # last logged
         self._touch: dict[int, Callable[[], None]] = {}
+        self._arrivals: dict[int, Arrivals] = {}
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's books. Every scope is ruled on anew, so Redis and the topics get the newest again."""
@@ -78,10 +80,12 @@ class JudgeStep:
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch
+        self._arrivals[partition] = Arrivals()
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Merge a batch of facts. What cannot be one of ours becomes a dead letter and stops nothing."""
         bench, now = self._benches[partition], LATEST if self._event_clock else self._clock()
+        arrivals = self._arrivals[partition]
         for record in records:
             if record.value is None:
                 continue
@@ -90,11 +94,14 @@ class JudgeStep:
                 self._refuse(partition, record, found)
             else:
                 bench.add(found)
+                arrivals.note(record)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
-        bench = self._benches[partition]
-        outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled)]
+        bench, arrivals = self._benches[partition], self._arrivals[partition]
+        outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled, arrivals)]
+        if not self._event_clock:  # a recording is ruled on at its ticks
+            arrivals.clear()
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         outputs += self._refused.pop(partition, ())
         rows = bench.take_rows()
@@ -104,6 +111,7 @@ class JudgeStep:
         """Somebody else's from now on: its keys are no longer renewed from here."""
         bench = self._benches.pop(partition, None)
         self._touch.pop(partition, None)
+        self._arrivals.pop(partition, None)
         self._refused.pop(partition, None)
         for scope in bench.judge.books if bench else ():
             self._publisher.forget(scope)
@@ -129,15 +137,16 @@ class JudgeStep:
         log.error("%s/%d/%d was not written by us: %s", self.topic, partition, record.offset, rejected.detail)
         self._refused.setdefault(partition, []).append(self._dead_letters.keep(partition, record, rejected))
 
-    def _tell(self, judge: Judge, ruled: Ruled) -> list[Output]:
+    def _tell(self, judge: Judge, ruled: Ruled, arrivals: Arrivals) -> list[Output]:
         """Redis hears every ruling; the topics those that are more than a step of `used`, and every alert."""
-        raw = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None)
+        trail = arrivals.take(ruled.outcome.ruling.scope)
+        raw = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None, trail)
         scope = ruled.outcome.ruling.scope.encode()
         outputs = []
         if ruled.outcome.history:
             outputs = [
-                Output(self._topics.decisions, None, scope, raw),
-                Output(self._topics.decisions_latest, None, scope, raw),
+                Output(self._topics.decisions, None, scope, raw, trail.headers),
+                Output(self._topics.decisions_latest, None, scope, raw, trail.headers),
             ]
         if (closed := ruled.outcome.closed) is not None:
             outputs.append(book_to_output(self._topics.alerts, closed))
@@ -147,13 +156,15 @@ class JudgeStep:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
         return to_output(self._topics.alerts, alert)
 
-    def _publish(self, ruled: Ruled, grounds: Grounds | None = None) -> bytes:
+    def _publish(self, ruled: Ruled, grounds: Grounds | None = None, trail: Trail = NO_TRAIL) -> bytes:
         ruling = ruled.outcome.ruling
         decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account, grounds)
-        self._publisher.offer(decision, legacy_input(ruling, self._policy))
+        self._publisher.offer(decision, legacy_input(ruling, self._policy), trail.sent)
         show(self._metrics, ruling, history=ruled.outcome.history)
         if ruled.outcome.account is not None:
             show_account(self._metrics, ruling.scope, ruled.outcome.account)
+        if ruled.outcome.history:
+            show_formulas(self._metrics, ruled.outcome, self._policy)
         self._log(ruling)
         return decision.to_json()
 

@@ -21,6 +21,7 @@ from streams.metrics import Metrics
 from streams.receipt import Receipt
 from streams.stamps import sent_at
 from streams.topics import Topics
+from streams.trails import Departures, scopes_of
 from streams.wall_clock import wall_clock
 
 CLOCK_ROW = "clock"
@@ -41,7 +42,9 @@ class Meter:
         *,
         event_clock: bool,
         clock: Callable[[], Millis] = wall_clock,
+        traces: bool = False,
     ) -> None:
+        """`traces`: hand on the trace contexts of usage records."""
         self.topic = topics.usage
         self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
         self._facts = facts
@@ -50,11 +53,13 @@ class Meter:
         self._event_clock = event_clock
         self._clock = clock
         self._intake = Intake(policy.calendar().zone)
+        self._traced = scopes_of(self._intake, policy.canonical) if traces else None
         self._partitions: dict[int, Metered] = {}
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's rows and rebuild its window of duplicates from the log."""
-        metered = Metered(PartitionMeter(partition, self._policy, restored.incarnation), Receipt(self._clock))
+        meter = PartitionMeter(partition, self._policy, restored.incarnation)
+        metered = Metered(meter, Receipt(self._clock), Departures(self._traced))
         clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
         rows = [msgspec.convert(row, Partial | Minutes) for key, row in restored.rows.items() if key != CLOCK_ROW]
         metered.meter.restore(rows, clock)
@@ -66,6 +71,7 @@ class Meter:
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Fold a batch. A record that cannot be used becomes a dead letter and stops nothing."""
         metered = self._partitions[partition]
+        metered.departures.note(records)
         read, now = self._intake.read, self._clock()
         found: Any = None
         for record in records:
@@ -152,9 +158,10 @@ class Meter:
 class Metered:
     """A partition's meter with what its next flush will tell."""
 
-    def __init__(self, meter: PartitionMeter, receipt: Receipt) -> None:
+    def __init__(self, meter: PartitionMeter, receipt: Receipt, departures: Departures) -> None:
         self.meter = meter
         self.receipt = receipt
+        self.departures = departures
         self.outputs: list[Output] = []
         self.rows: dict[str, Any] = {}
         self.mark: Watermark | None = None
@@ -172,6 +179,6 @@ class Metered:
 
     def take(self) -> tuple[list[Output], dict[str, Any]]:
         """Everything gathered, which then starts empty."""
-        taken = self.outputs, self.rows
+        taken = self.departures.mark(self.outputs), self.rows
         self.outputs, self.rows = [], {}
         return taken

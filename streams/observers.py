@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from rules.moment import Millis
 from streams.channels.outcome import UNDELIVERED, Progress
@@ -17,6 +18,19 @@ class DeliveryMetrics(DeliveryObserver):
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
+
+    def rebalanced(self, kept: int, taken: int) -> None:  # noqa: ARG002
+        self._metrics.rebalances.inc()
+
+    def assigned(self, step: str, partition: int, rows: int, lost: bool, seconds: float) -> None:  # noqa: ARG002
+        if lost:
+            self._metrics.lost.labels(step=step).inc()
+
+    def revoked(self, step: str, partition: int) -> None:
+        """Another worker shows this partition from now on."""
+        for gauge in (self._metrics.position, self._metrics.lag):
+            with suppress(KeyError):
+                gauge.remove(step, str(partition))
 
     def flushed(self, step: str, partition: int, outputs: int, rows: int, seconds: float) -> None:  # noqa: ARG002
         self._metrics.flush_seconds.labels(step=step).observe(seconds)
@@ -44,6 +58,9 @@ class PublishMetrics:
         self._metrics.redis_writes.labels(keys="decision", outcome=outcome.value).inc()
         if waited is not None:
             self._metrics.publish_seconds.observe(waited / 1000)
+
+    def arrived(self, taken: Millis) -> None:
+        self._metrics.event_seconds.observe(taken / 1000)
 
     def legacy(self, outcome: LegacyOutcome) -> None:
         self._metrics.redis_writes.labels(keys="legacy", outcome=outcome.value).inc()

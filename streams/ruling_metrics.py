@@ -8,7 +8,11 @@ from blastdoor_gateway.contract import Action
 from prometheus_client import Gauge
 
 from rules.account import Account
+from rules.formulas import FORMULAS
+from rules.judge import Outcome
 from rules.ledger import Amount
+from rules.limit import effective_limit
+from rules.policy import Policy
 from rules.ruling import Ruling
 from streams.metrics import Metrics
 
@@ -16,10 +20,13 @@ ENTRIES = ("opening", "returns", "charged", "expired", "unexplained", "closing")
 
 
 def show(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
-    """Set the gauges of the ruling's model; `history`: count it as a decision that changed."""
-    model = ruling.scope.removeprefix("model:")
-    if metrics.shows(model):
-        _show_model(metrics, model, ruling)
+    """Set the gauges of the ruling's scope; `history`: count it as a decision that changed."""
+    kind, _, name = ruling.scope.partition(":")
+    metrics.in_force.put(ruling.scope, ruling.action)
+    if kind == "model" and metrics.shows(name):
+        _show_model(metrics, name, ruling)
+    elif kind == "tenant":
+        metrics.top_tenants.put(name, ruling.used, ruling.limit)
     for failure in ruling.failed:
         metrics.rule_failures.labels(rule=failure.partition(":")[0]).inc()
     if history:
@@ -37,17 +44,33 @@ def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:
     _set(metrics.reading, None if bounds.reading_at is None else bounds.reading_at / 1000, model)
     for action in Action:
         metrics.action.labels(model=model, action=action.value).set(action.value == ruling.action)
+    _set(metrics.lag_seconds, bounds.lag_seconds, model)
+    metrics.complete.labels(model=model).set(bounds.complete)
+    metrics.rules_in_force.put(model, ruling.rule)
 
 
 def hide(metrics: Metrics, scope: str) -> None:
-    """Take the gauges of a model away: another worker rules on it now, and two answers would be one too many."""
-    model = scope.removeprefix("model:")
-    for gauge in (metrics.used, metrics.limit, metrics.lag_bound, metrics.reading):
+    """Take the gauges of a scope away: another worker rules on it now, and two answers would be one too many."""
+    kind, _, name = scope.partition(":")
+    metrics.in_force.drop(scope)
+    if kind == "model":
+        _hide_model(metrics, name)
+    elif kind == "tenant":
+        metrics.top_tenants.drop(name)
+
+
+def _hide_model(metrics: Metrics, model: str) -> None:
+    for gauge in (
+        metrics.used, metrics.limit, metrics.lag_bound, metrics.reading, metrics.lag_seconds, metrics.complete,
+    ):  # fmt: skip
         _set(gauge, None, model)
     for gauge in (metrics.pool, metrics.lag_tokens, metrics.charged):
         _set_ends(gauge, model, None, None)
     for action in Action:
         _set(metrics.action, None, model, action.value)
+    for formula in FORMULAS:
+        _set(metrics.formula_limit, None, model, formula)
+    metrics.rules_in_force.drop(model)
     _hide_account(metrics, model)
     metrics.leave(model)
 
@@ -68,6 +91,16 @@ def show_account(metrics: Metrics, scope: str, account: Account) -> None:
     _set(metrics.runs_out, None if ahead.runs_out_at is None else ahead.runs_out_at / 1000, model)
     metrics.will_expire.labels(model=model).set(sum(known.tokens for known in ahead.will_expire))
     metrics.needed_per_day.labels(model=model).set(ahead.needed_per_day)
+
+
+def show_formulas(metrics: Metrics, outcome: Outcome, policy: Policy) -> None:
+    """Set what each formula would allow, from what the ruling was made of."""
+    kind, _, model = outcome.ruling.scope.partition(":")
+    if outcome.sight is None or kind != "model" or not metrics.shows(model):
+        return
+    for formula in FORMULAS:
+        limit = effective_limit(policy.terms(model), outcome.sight.bounds, outcome.sight.metered, formula)
+        _set(metrics.formula_limit, limit.tokens, model, formula)
 
 
 def _hide_account(metrics: Metrics, model: str) -> None:

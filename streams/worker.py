@@ -71,6 +71,8 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     partitions = asyncio.run(ensure_topics(settings.kafka, settings.prefix))
     timing = asyncio.run(detect_timing(settings.kafka))
     metrics = Metrics()
+    metrics.info.labels(version("blastdoor"), policy.hash, policy.mode.value).set(1)
+    metrics.expect_rules(rule.spec.name for rules in rulebook.rules.values() for rule in rules)
     desk = Desk(metrics)
     publisher = _publisher(settings, policy, metrics, desk)
     wire = Wire()

@@ -10,13 +10,15 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 
 from streams.delivery.book import Entry
-from streams.delivery.step import Output
+from streams.delivery.step import Headers, Output
 from streams.kafka import connection
 
 # A batch built here spares a future per record but travels alone; from about this many records on it is the cheaper
 # way.
 _BATCH_FROM = 32
 _BATCH_BYTES = 256 * 1024
+
+_Sent = tuple[bytes, bytes | None, Headers]
 
 
 class Sender:
@@ -47,20 +49,23 @@ class Sender:
 
     async def send(self, outputs: Iterable[Output]) -> None:
         """Send records of any topics, each partition's in the order given."""
-        groups: defaultdict[tuple[str, int | None], list[Entry]] = defaultdict(list)
-        for topic, partition, key, value in outputs:
-            groups[topic, partition].append((key, value))
+        groups: defaultdict[tuple[str, int | None], list[_Sent]] = defaultdict(list)
+        for topic, partition, key, value, headers in outputs:
+            groups[topic, partition].append((key, value, headers))
         acknowledged: list[asyncio.Future[Any]] = []
         for (topic, partition), entries in groups.items():
             async with self._turns[topic, partition]:
                 acknowledged += await self._enqueue(topic, partition, entries)
         await asyncio.gather(*acknowledged)
 
-    async def _enqueue(self, topic: str, partition: int | None, entries: Sequence[Entry]) -> list[asyncio.Future[Any]]:
+    async def _enqueue(self, topic: str, partition: int | None, entries: Sequence[_Sent]) -> list[asyncio.Future[Any]]:
         """One at a time for each partition: aiokafka counts the time that batches wait for one another several times
         over, so that many flushes to one partition on a busy machine time out without need."""
         if partition is None or len(entries) < _BATCH_FROM:
-            return [await self._producer.send(topic, value, key, partition) for key, value in entries]
+            return [
+                await self._producer.send(topic, value, key, partition, headers=headers or None)
+                for key, value, headers in entries
+            ]
         return [await self._put(batch, topic, partition) for batch in self._batches(entries)]
 
     async def append(self, topic: str, partition: int, entries: Sequence[Entry]) -> int:
@@ -68,7 +73,7 @@ class Sender:
 
         Answers the offset of the first.
         """
-        *before, last = self._batches(entries)
+        *before, last = self._batches((key, value, ()) for key, value in entries)
         safe = await asyncio.gather(*[await self._put(batch, topic, partition) for batch in before])
         safe.append(await (await self._put(last, topic, partition)))
         return int(safe[0].offset)
@@ -77,12 +82,12 @@ class Sender:
         future: asyncio.Future[Any] = await self._producer.send_batch(batch, topic, partition=partition)
         return future
 
-    def _batches(self, entries: Iterable[Entry]) -> Iterator[Any]:
+    def _batches(self, entries: Iterable[_Sent]) -> Iterator[Any]:
         batch = self._producer.create_batch()
-        for key, value in entries:
-            if batch.append(key=key, value=value, timestamp=None) is None:  # full
+        for key, value, headers in entries:
+            if batch.append(key=key, value=value, timestamp=None, headers=headers) is None:  # full
                 yield batch
                 batch = self._producer.create_batch()
-                batch.append(key=key, value=value, timestamp=None)
+                batch.append(key=key, value=value, timestamp=None, headers=headers)
         batch.close()
         yield batch
