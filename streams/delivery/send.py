@@ -63,7 +63,7 @@ class Sender:
         over, so that many flushes to one partition on a busy machine time out without need."""
         if partition is None or len(entries) < _BATCH_FROM:
             return [
-                await self._producer.send(topic, value, key, partition, headers=headers or None)
+                await self._producer.send(topic, value, key, partition, headers=[*headers])
                 for key, value, headers in entries
             ]
         return [await self._put(batch, topic, partition) for batch in self._batches(entries)]
@@ -85,9 +85,9 @@ class Sender:
     def _batches(self, entries: Iterable[_Sent]) -> Iterator[Any]:
         batch = self._producer.create_batch()
         for key, value, headers in entries:
-            if batch.append(key=key, value=value, timestamp=None, headers=headers) is None:  # full
+            if batch.append(key=key, value=value, timestamp=None, headers=[*headers]) is None:  # full
                 yield batch
                 batch = self._producer.create_batch()
-                batch.append(key=key, value=value, timestamp=None, headers=headers)
+                batch.append(key=key, value=value, timestamp=None, headers=[*headers])
         batch.close()
         yield batch
