@@ -24,6 +24,7 @@ from streams.dead_letters import DeadLetters
 from streams.decision import to_decision
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.legacy_input import legacy_input
+from streams.log_lines import told
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
 from streams.ruling_metrics import hide, show, show_account, show_formulas
@@ -172,7 +173,13 @@ class JudgeStep:
         """One line for each change of what a gateway is told to do, with the reason."""
         if self._actions.get(ruling.scope) == ruling.action:
             return
-        self._actions[ruling.scope] = ruling.action
-        log.info("%s is now %s: %s (rule %s)", ruling.scope, ruling.action, ruling.reason, ruling.rule)
+        before, self._actions[ruling.scope] = self._actions.get(ruling.scope), ruling.action
+        log.info(
+            "%s is now %s: %s (rule %s)", ruling.scope, ruling.action, ruling.reason, ruling.rule,
+            extra=told(
+                event="decision", scope=ruling.scope, action=ruling.action, before=before, rule=ruling.rule,
+                reason=ruling.reason, used=ruling.used, limit=ruling.limit, policy=ruling.policy,
+            ),
+        )  # fmt: skip
         for failure in ruling.failed:
             log.error("rule %s about %s", failure, ruling.scope)

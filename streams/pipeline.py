@@ -39,13 +39,14 @@ class Parts:
     publisher: Publisher
     notify: Notify
     event_clock: bool
+    traces: bool = False
 
 
 def steps(parts: Parts) -> Sequence[Step]:
     """All steps of the pipeline, in the order in which an event meets them."""
     topics, facts = parts.topics, FactsTopic(parts.topics.facts, parts.partitions)
     return [
-        Meter(topics, facts, parts.policy, parts.metrics, event_clock=parts.event_clock),
+        Meter(topics, facts, parts.policy, parts.metrics, event_clock=parts.event_clock, traces=parts.traces),
         _route("balances", topics.balances, facts, parts),
         _route("controls", topics.controls, facts, parts),
         JudgeStep(

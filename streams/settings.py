@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from streams.log_lines import FORMATS
+
 DEFAULT_HTTP = "127.0.0.1:6066"
-VARIABLES = {name: f"BLASTDOOR_{name.upper()}" for name in ("kafka", "redis", "policy", "http", "prefix")}
+NAMES = ("kafka", "redis", "policy", "http", "prefix", "log_format", "traces")
+VARIABLES = {name: f"BLASTDOOR_{name.upper()}" for name in NAMES}
+CHOICES = {"log_format": FORMATS, "traces": ("off", "on")}
 
 
 class SettingsError(Exception):
@@ -29,6 +33,8 @@ class Settings:
     policy: str | None = None
     http: str = DEFAULT_HTTP
     prefix: str = "blastdoor"
+    log_format: str = "human"
+    traces: str = "off"  # whether trace contexts of usage records are handed on
     event_clock: bool = False
 
     @classmethod
@@ -37,7 +43,11 @@ class Settings:
         if urlsplit(options.get("redis") or "").password:
             raise SettingsError("a password on the command line is seen by everybody: set BLASTDOOR_REDIS instead")
         found: dict[str, Any] = {name: os.environ[key] for name, key in VARIABLES.items() if key in os.environ}
-        return cls(**(found | {name: value for name, value in options.items() if value is not None}))
+        chosen = found | {name: value for name, value in options.items() if value is not None}
+        for name, known in CHOICES.items():
+            if chosen.get(name, known[0]) not in known:
+                raise SettingsError(f"{VARIABLES[name]} is one of {', '.join(known)}")
+        return cls(**chosen)
 
     def on_event_clock(self) -> Self:
         """The same settings for recordings: their own topics and keys."""

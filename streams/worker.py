@@ -85,6 +85,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         publisher=publisher,
         notify=_notify(settings, policy, metrics, wire, partitions),
         event_clock=settings.event_clock,
+        traces=settings.traces == "on",
     )
     app = build_app(
         f"{settings.prefix}.worker",
