@@ -28,6 +28,7 @@ from streams.log_lines import told
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
 from streams.ruling_metrics import hide, show, show_account, show_formulas
+from streams.spans import Spans
 from streams.topics import Topics, facts_partition
 from streams.trails import NO_TRAIL, Arrivals, Trail
 from streams.wall_clock import wall_clock
@@ -52,6 +53,7 @@ class JudgeStep:
         *,
         event_clock: bool,
         clock: Callable[[], Millis] = wall_clock,
+        spans: Spans | None = None,
     ) -> None:
         self.topic = topics.facts
         self._topics = topics
@@ -62,6 +64,7 @@ class JudgeStep:
         self._metrics = metrics
         self._event_clock = event_clock
         self._clock = clock
+        self._spans = spans
         self._zone = policy.calendar().zone
         self._dead_letters = DeadLetters(topics.dead_letters, topics.facts, metrics)
         self._refused: dict[int, list[Output]] = {}  # dead letters for the next flush
@@ -141,6 +144,8 @@ class JudgeStep:
     def _tell(self, judge: Judge, ruled: Ruled, arrivals: Arrivals) -> list[Output]:
         """Redis hears every ruling; the topics those that are more than a step of `used`, and every alert."""
         trail = arrivals.take(ruled.outcome.ruling.scope)
+        if self._spans is not None and ruled.outcome.history:
+            trail = self._spans.decided(trail, ruled.outcome.ruling)
         raw = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None, trail)
         scope = ruled.outcome.ruling.scope.encode()
         outputs = []

@@ -24,6 +24,7 @@ from streams.metrics import Metrics
 from streams.notify import Notify
 from streams.publish.publisher import Publisher
 from streams.route import Route
+from streams.spans import open_spans
 from streams.topics import Topics
 
 
@@ -57,6 +58,7 @@ def steps(parts: Parts) -> Sequence[Step]:
             parts.publisher,
             parts.metrics,
             event_clock=parts.event_clock,
+            spans=open_spans(parts.traces),
         ),
         parts.notify,
     ]
