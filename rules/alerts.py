@@ -43,6 +43,7 @@ class Kind(StrEnum):
     DEAD_LETTERS = "dead_letters"  # records that cannot be read become more
     REDIS_UNREACHABLE = "redis_unreachable"
     REDIS_GROWING = "redis_growing"
+    POLICY_REFUSED = "policy_refused"  # a changed policy file holds a mistake: the old one stays in force
     DIGEST = "digest"  # the books of all scopes for one day
     POLL_STOPPED = "poll_stopped"  # a provider refuses to be asked until the operator acts
     TEST = "test"

@@ -4,8 +4,9 @@ is in here."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
 from rules.account import Account, Evening, account, evening_of
@@ -18,20 +19,22 @@ from rules.counter import Counter
 from rules.curve import Folded
 from rules.day_book import DayBook
 from rules.day_end import DayEnd, Frame, Refusing, day_book, refusing_after
-from rules.facts import Heard, Minutes, Partial, Scope
+from rules.facts import Heard, Minutes, Partial, Scope, Stored
 from rules.grounds import Grounds, Terms
 from rules.hindsight import Seen
 from rules.limit import Limit, effective_limit
 from rules.marks import Marks
 from rules.minutes import MinuteSheets
 from rules.model_facts import model_facts
-from rules.moment import DAY, HOUR, Millis
+from rules.moment import DAY, HOUR, MINUTE, Millis
+from rules.outcome import Outcome, Sight
 from rules.policy import Mode, ModelTerms, Policy
 from rules.pool import infer, names, newest_change, observe
-from rules.pool_state import Bounds, Metered, Notice, PoolState
+from rules.pool_state import Metered, PoolState
 from rules.records import Calibration, Reading
 from rules.rulebook import Rulebook, Verdict
-from rules.ruling import Ruling, is_history
+from rules.ruling import Ruling, changed, is_history
+from rules.scope_book import Situation
 from rules.scope_facts import FactValue
 from rules.testimony import Court, believed_from, ended, lag_bound, moves, remembered, witnesses
 
@@ -54,18 +57,8 @@ class BookRow(Struct, kw_only=True):
     origins: dict[str, str] = {}  # reading id -> where it stood
 
 
-class Sight(NamedTuple):
-    """What is known of a model at an instant."""
-
-    now: Millis
-    metered: Metered
-    bounds: Bounds
-    notices: list[Notice]
-
-    @property
-    def used(self) -> int:
-        """Tokens used since the day began."""
-        return self.metered.total - self.metered.day_base
+CALM: Millis = MINUTE
+"""So often a book without a balance is looked at without news."""
 
 
 class ModelBook:
@@ -77,13 +70,48 @@ class ModelBook:
         self.row = row
         self.counter = Counter(row.carried, row.closed_before)
         self.sheets = MinuteSheets(row.folded)
+        self._calm_until: Millis = 0
+        self.adopt(policy)
+
+    def adopt(self, policy: Policy) -> None:
+        """Go on under this policy; the accounting day must be the same."""
         self._policy = policy
         self._terms: ModelTerms = policy.terms(self.model)
         self._calendar: Calendar = policy.calendar()
 
-    def merge(self, fact: Partial | Minutes) -> bool:
+    @classmethod
+    def open(cls, scope: Scope, policy: Policy, row: Any = None) -> ModelBook:
+        """The book with its stored row, or a new one."""
+        return cls(scope, policy, BookRow() if row is None else msgspec.convert(row, BookRow))
+
+    @property
+    def wakes(self) -> Millis:
+        """Readings age, and completeness bears on them; without any there is no limit that could change by itself."""
+        return 0 if self.is_heard else self._calm_until
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether a balance was ever told."""
+        pool = self.row.pool
+        return bool(pool.sync or pool.pending or pool.evidence or self.row.calibrations)
+
+    def is_over(self, until: Millis) -> bool:
+        """Whether by `until` nobody had told of a balance, or of usage, for longer than late usage is taken."""
+        if self.is_heard:
+            return False
+        newest = max(self.counter.days, default=None)
+        last = self.row.born if newest is None else self._calendar.end(newest)
+        return 0 < last < until - (self._policy.close_after_days + 2) * DAY
+
+    def keys(self) -> list[str]:
+        """Of all rows of usage that are kept."""
+        return [*self.counter.keys(), *self.sheets.keys()]
+
+    def merge(self, fact: Stored) -> bool:
         """Take metered usage; says whether it was news."""
-        return self.counter.merge(fact) if isinstance(fact, Partial) else self.sheets.merge(fact)
+        if isinstance(fact, Partial):
+            return self.counter.merge(fact)
+        return isinstance(fact, Minutes) and self.sheets.merge(fact)
 
     def hear(self, heard: Heard) -> None:
         """Take a reading or a calibration. Repeats change nothing."""
@@ -94,6 +122,24 @@ class ModelBook:
         elif isinstance(record, Calibration):
             self.row.calibrations.append(record)
             self._note_origin(record.id, heard.origin)
+
+    def consider(self, situation: Situation, before: Ruling | None) -> Outcome:
+        """Look, rule, and find out what is new about it."""
+        now, marks, rulebook = situation
+        sight = self.look(now, marks)
+        ruling = self.rule(sight, rulebook)
+        alerts = self.announce(ruling, sight)
+        self.turn(ruling, before)
+        closed = self.close_day(sight)
+        news = bool(alerts) or changed(before, ruling) or closed is not None
+        history = news and self.enter(ruling)
+        account = self.account(sight) if history else None
+        self._calm_until = min(now + CALM, self._calendar.end(ruling.day))
+
+        def because() -> Grounds:
+            return self.grounds(sight, ruling, rulebook, marks)
+
+        return Outcome(ruling, alerts, history, news, account, sight, because, closed)
 
     def look(self, now: Millis, marks: Marks) -> Sight:
         """Work out what is known of the pool at `now`."""

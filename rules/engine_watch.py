@@ -35,6 +35,10 @@ class EngineWatch:
         self._started = started
         self._apart: list[Millis] = []
 
+    def adopt(self, alerting: Alerting) -> None:
+        """Go on with these terms."""
+        self._alerting = alerting
+
     def hear(self, mark: Watermark) -> None:
         """A partition vouches, and says how times stood to their receipt."""
         if mark.apart:

@@ -8,7 +8,7 @@ from datetime import date
 import msgspec
 
 from rules.calendar import Day
-from rules.facts import Fact, Heard, Minutes, Partial, Scope, Watermark
+from rules.facts import METERED, Fact, Heard, Minutes, Partial, Scope, Watermark, kind_of
 from rules.moment import DAY, EARLIEST, HOUR, LATEST, Millis
 from rules.records import Calibration, Control, Reason, Rejected
 
@@ -76,7 +76,7 @@ def _fault_of_heard(heard: Heard) -> str | None:
     if not EARLIEST <= record.at < LATEST:
         return "record: its time is out of bounds"
     if isinstance(record, Control):
-        return None
+        return None  # the intake checked its scope
     if isinstance(record, Calibration) and not _is_day(record.day):
         return "record: its day is not a date"
     tokens = record.pool if isinstance(record, Calibration) else record.available
@@ -84,7 +84,7 @@ def _fault_of_heard(heard: Heard) -> str | None:
 
 
 def _fault_of_scope(scope: Scope) -> str | None:
-    return None if scope.startswith("model:") and len(scope) > len("model:") else "scope: no model"
+    return None if kind_of(scope) in METERED and scope.partition(":")[2] else "scope: nothing of it is metered"
 
 
 def _is_day(day: Day) -> bool:

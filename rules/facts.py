@@ -18,6 +18,15 @@ Scope = str
 
 GLOBAL: Scope = "global"
 
+METERED = ("model",)
+"""Kinds of scope that have partials."""
+
+
+def kind_of(scope: Scope) -> str:
+    """model, tenant, user, ip or global."""
+    return scope.partition(":")[0]
+
+
 HEARD_SLOTS = 65_536
 
 
@@ -113,4 +122,7 @@ class Heard(Struct, tag="heard", tag_field="type"):
         return f"heard|{source}|{int(offset) % HEARD_SLOTS}"
 
 
-Fact = Partial | Minutes | Watermark | Heard
+Stored = Partial | Minutes | Watermark
+"""What is absolute, and stored as it was merged."""
+
+Fact = Stored | Heard

@@ -6,39 +6,33 @@ Rule 2: rulings are functions of what was merged and of `now`; nothing here know
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from rules.account import Account
-from rules.alerts import Alert
-from rules.book import BookRow, ModelBook, Sight
-from rules.day_book import DayBook
-from rules.facts import Fact, Heard, Minutes, Partial, Scope, Watermark
-from rules.grounds import Grounds
+from rules.book import ModelBook
+from rules.facts import Fact, Heard, Partial, Scope, Stored, Watermark, kind_of
 from rules.marks import Marks
 from rules.moment import Millis
+from rules.outcome import Outcome
 from rules.policy import Policy
 from rules.rulebook import Rulebook
-from rules.ruling import Ruling, changed
+from rules.ruling import Ruling
+from rules.scope_book import Book, Situation
 
 BOOK = "book|"
+AT_ONCE = 500
+"""So many books that were asleep are looked at in one round, so that names which callers make up delay nobody."""
+LAST_NAME = chr(0x10FFFF)
 
-Stored = Partial | Minutes | Watermark
-
-
-class Outcome(Struct):
-    """A ruling that differs from the one before. `history`: it differs in more than what was used, and comes with the
-    day's account."""
-
-    ruling: Ruling
-    alerts: list[Alert]
-    history: bool
-    account: Account | None = None
-    sight: Sight | None = None  # what it was made from; to be looked at before anything else is applied
-    closed: DayBook | None = None  # of the day before, now that all its usage has arrived
+KINDS: Mapping[str, Callable[[Scope, Policy, Any], Book]] = {
+    "model": ModelBook.open,
+}
+"""How the book of each kind of scope is opened, from its stored row or (None) anew. What is heard of others binds
+nobody."""
 
 
 class Judge:
@@ -47,39 +41,64 @@ class Judge:
 
     def __init__(self, policy: Policy, rulebook: Rulebook, usage_partitions: int) -> None:
         self.marks = Marks(usage_partitions)
-        self.books: dict[Scope, ModelBook] = {}
+        self.books: dict[Scope, Book] = {}
         self._policy = policy
         self._rulebook = rulebook
+        self._named = policy.named()
         self._touched: set[Scope] = set()
+        self._closed: list[Scope] = []
+        self._latest: Millis = 0
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
         self._stored: dict[Scope, bytes] = {}
 
     def restore(self, rows: Mapping[str, Any]) -> None:
         """Take up the rows of an earlier life."""
-        for key, value in rows.items():
-            if key.startswith(BOOK):
-                scope = key.removeprefix(BOOK)
-                self.books[scope] = ModelBook(scope, self._policy, msgspec.convert(value, BookRow))
-        for key, value in rows.items():
+        for key, row in rows.items():
+            if key.startswith(BOOK) and kind_of(scope := key.removeprefix(BOOK)) in KINDS:
+                self._open(scope, row)
+        for key, row in rows.items():
             if not key.startswith(BOOK):
-                self._merge(msgspec.convert(value, Stored))
+                self._take_up(key, msgspec.convert(row, Stored))
+        self._touched.update(self.books)
+
+    def adopt(self, policy: Policy, rulebook: Rulebook) -> None:
+        """Go on under this policy, with all that is known: every scope is ruled on anew."""
+        self._policy, self._rulebook, self._named = policy, rulebook, policy.named()
+        for book in self.books.values():
+            book.adopt(policy)
         self._touched.update(self.books)
 
     def apply(self, fact: Fact) -> None:
         """Take a fact. What is old news changes nothing."""
         if isinstance(fact, Heard):
-            if fact.scope.startswith("model:"):
+            if kind_of(fact.scope) in KINDS:
                 self._book(fact.scope).hear(fact)
                 self._touched.add(fact.scope)
         elif self._merge(fact):
             self._rows[fact.key] = fact
 
     def rule(self, now: Millis, *, every: bool = False) -> list[Outcome]:
-        """Rule on what was touched, or on every scope: time alone ages readings and changes days."""
-        scopes = sorted(self.books if every else self._touched)
+        """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days."""
+        if every:
+            self._touched.update(scope for scope, book in self.books.items() if book.wakes <= now)
+        due, self._latest = sorted(self._touched), now
         self._touched.clear()
-        return [outcome for scope in scopes if (outcome := self._rule(self._book(scope), now))]
+        outcomes = [self._rule(self._book(scope), now) for scope in due]
+        return [outcome for outcome in outcomes if outcome is not None and outcome.news]
+
+    def age(self, now: Millis) -> None:
+        """Touch what time alone may have changed: all that is awake, and of those that slept the longest overdue."""
+        if now < self._latest:  # the clock was set back: nobody is waited for that sleeps until then
+            self._touched.update(self.books)
+        due = sorted((book.wakes, scope) for scope, book in self.books.items() if book.wakes <= now)
+        awake = bisect_right(due, (0, LAST_NAME))
+        self._touched.update(scope for _, scope in due[: awake + AT_ONCE])
+
+    def take_closed(self) -> list[Scope]:
+        """The scopes whose books were closed since the last call: nothing is ruled about them any more."""
+        closed, self._closed = self._closed, []
+        return closed
 
     def ruling(self, scope: Scope) -> Ruling | None:
         """The ruling in force about a scope."""
@@ -89,12 +108,13 @@ class Judge:
         """The rulings in force, as they were."""
         return [Outcome(self._current[scope], [], history=False) for scope in sorted(self._current)]
 
-    def grounds(self, outcome: Outcome) -> Grounds | None:
+    def grounds(self, outcome: Outcome) -> Struct | None:
         """What a fresh outcome stands on; None of a ruling that is only told again."""
-        if outcome.sight is None:
-            return None
-        book = self.books[outcome.ruling.scope]
-        return book.grounds(outcome.sight, outcome.ruling, self._rulebook, self.marks)
+        return None if outcome.because is None else outcome.because()
+
+    def models(self) -> dict[Scope, ModelBook]:
+        """The books of models, for who looks into them."""
+        return {scope: book for scope, book in self.books.items() if isinstance(book, ModelBook)}
 
     def take_rows(self) -> dict[str, Any]:
         """The rows changed since the last call; None for a row that may go."""
@@ -102,37 +122,57 @@ class Judge:
         self._rows.clear()
         return rows
 
+    def _take_up(self, key: str, fact: Stored) -> None:
+        """A row of a book that is not worth one may go; one of a kind that is not known here is left alone."""
+        if not self._merge(fact) and not isinstance(fact, Watermark) and kind_of(fact.scope) in KINDS:
+            self._rows[key] = None
+
     def _merge(self, fact: Stored) -> bool:
         if isinstance(fact, Watermark):
-            if not self.marks.merge(fact):
-                return False
-            self._touched.update(self.books)  # completeness bears on every scope
-            return True
+            return self._vouch(fact)
+        if kind_of(fact.scope) not in KINDS or (fact.scope not in self.books and self._says_nothing(fact)):
+            return False
         self._touched.add(fact.scope)
         return self._book(fact.scope).merge(fact)
 
-    def _book(self, scope: Scope) -> ModelBook:
+    def _vouch(self, mark: Watermark) -> bool:
+        before = self.marks.complete_until(), self.marks.since()
+        news = self.marks.merge(mark)
+        if before != (self.marks.complete_until(), self.marks.since()):  # it bears on every scope that is awake
+            self._touched.update(scope for scope, book in self.books.items() if book.wakes == 0)
+        return news
+
+    def _says_nothing(self, fact: Stored) -> bool:
+        """Calls that used nothing of a model that nobody has named: failed ones, under any name."""
+        return isinstance(fact, Partial) and not (fact.sums.tokens or fact.seeds or fact.scope in self._named)
+
+    def _book(self, scope: Scope) -> Book:
         book = self.books.get(scope)
-        if book is None:
-            book = self.books[scope] = ModelBook(scope, self._policy, BookRow())
+        return self._open(scope, None) if book is None else book
+
+    def _open(self, scope: Scope, row: Any) -> Book:
+        book = self.books[scope] = KINDS[kind_of(scope)](scope, self._policy, row)
         return book
 
-    def _rule(self, book: ModelBook, now: Millis) -> Outcome | None:
+    def _rule(self, book: Book, now: Millis) -> Outcome | None:
         self._rows.update(dict.fromkeys(book.tidy(now)))
-        sight = book.look(now, self.marks)
-        ruling = book.rule(sight, self._rulebook)
-        alerts = book.announce(ruling, sight)
-        before, self._current[book.scope] = self._current.get(book.scope), ruling
-        book.turn(ruling, before)
-        closed = book.close_day(sight)
-        news = bool(alerts) or changed(before, ruling) or closed is not None
-        history = news and book.enter(ruling)
-        self._keep(book)
-        if not news:
+        if book.scope not in self._named and book.is_over(min(now, self.marks.complete_until() or 0)):
+            self._close(book)
             return None
-        return Outcome(ruling, alerts, history, book.account(sight) if history else None, sight, closed)
+        outcome = book.consider(Situation(now, self.marks, self._rulebook), self._current.get(book.scope))
+        self._current[book.scope] = outcome.ruling
+        self._keep(book)
+        return outcome
 
-    def _keep(self, book: ModelBook) -> None:
+    def _close(self, book: Book) -> None:
+        """Nobody has named it or used it for days: forget it. Used again, it begins anew."""
+        scope = book.scope
+        self._rows.update(dict.fromkeys([BOOK + scope, *book.keys()]))
+        for kept in (self.books, self._current, self._stored):
+            kept.pop(scope, None)
+        self._closed.append(scope)
+
+    def _keep(self, book: Book) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""
         raw = msgspec.json.encode(book.stored())
         if raw != self._stored.get(book.scope):

@@ -56,12 +56,16 @@ class PartitionMeter:
         self.counts = MeterCounts()
         self.apart: Millis = 0  # seen since the last watermark was told
         self.duplicates = window if window is not None else DuplicateWindow()
-        self._policy = policy
-        self._calendar: Calendar = policy.calendar()
-        self._guards = frozenset(name for name, gateway in policy.gateways.items() if gateway.guard)
+        self.adopt(policy)
         self._partials: dict[tuple[str, Day], Partial] = {}
         self._minutes: dict[tuple[str, int], Minutes] = {}
         self._changed: dict[int, Partial | Minutes] = {}  # by identity: cheaper than a key for every event
+
+    def adopt(self, policy: Policy) -> None:
+        """Count what comes from now on under this policy; the accounting day must be the same."""
+        self._policy = policy
+        self._calendar: Calendar = policy.calendar()
+        self._guards = frozenset(name for name, gateway in policy.gateways.items() if gateway.guard)
 
     def restore(self, rows: Iterable[Partial | Minutes], clock: MeterClock) -> None:
         """Take up the rows of an earlier life. All of them count as changed: the one before may have died before it

@@ -71,6 +71,7 @@ class Calibration(Struct, frozen=True, kw_only=True, tag="calibration", tag_fiel
     pool: int
     force: bool = False
     by: str = ""
+    why: str = ""
 
 
 class ControlAction(StrEnum):

@@ -10,9 +10,10 @@ from msgspec import Struct
 from rules.alerts import Alert
 from rules.facts import Heard, Scope
 from rules.hindsight import Seen
-from rules.judge import Judge, Outcome
+from rules.judge import Judge
 from rules.meter import PartitionMeter
 from rules.moment import Millis
+from rules.outcome import Outcome
 from rules.policy import Policy
 from rules.records import Calibration, Clock, Control, Reading, Record, Refusal, Rejected, Usage
 from rules.rulebook import Rulebook
@@ -89,23 +90,25 @@ class Replay:
         self.judge.take_rows()
         self.alerts += [alert for outcome in outcomes for alert in outcome.alerts]
         if self._watcher is not None:
+            models = self.judge.models()
             for outcome in outcomes:
                 if outcome.history and outcome.sight is not None:
-                    self._watcher.see(self.judge.books[outcome.ruling.scope].seen(outcome.sight, self._formulas))
+                    self._watcher.see(models[outcome.ruling.scope].seen(outcome.sight, self._formulas))
         return outcomes
 
     def finish(self) -> None:
         """Let the watcher see how the recording ends."""
         now = self.meter.clock.now
         if self._watcher is not None and now is not None:
-            for book in self.judge.books.values():
+            for book in self.judge.models().values():
                 self._watcher.see(book.seen(book.look(now, self.judge.marks), self._formulas))
 
     def _compare(self, now: Millis) -> Iterator[Replayed]:
         due = [reading for reading in self._waiting if reading.at <= now]
         self._waiting = [reading for reading in self._waiting if reading.at > now]
+        models = self.judge.models()
         for reading in due:
-            book = self.judge.books[f"model:{self._policy.canonical(reading.model)}"]
+            book = models[f"model:{self._policy.canonical(reading.model)}"]
             sight = book.look(now, self.judge.marks)
             yield Replayed(reading, {name: book.rule(sight, self._rulebook, name) for name in self._formulas})
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from rules.calendar import Day
 from rules.facts import Scope
 from rules.moment import MINUTE, Millis
-from rules.pool_state import Bounds
+from rules.pool_state import NO_POOL, Bounds
 from rules.rulebook import Asked
 
 # How often a ruling in which only `used` moved is written into the history. Redis always holds the newest.
@@ -17,12 +17,12 @@ HEARTBEAT: Millis = MINUTE
 
 class Ruling(Struct, frozen=True, kw_only=True):
     """`limit` and `used` count from the start of `day`; `base` is what the counter stood at then. Pool ends inside
-    `bounds` are cumulative."""
+    `bounds` are cumulative. In the scope `global` these numbers and `guarded` are money, in nano-units."""
 
     scope: Scope
     at: Millis
     day: Day
-    until: Millis
+    until: Millis | None  # None: only an operator ends it
     action: str
     rule: str
     reason: str
@@ -38,7 +38,9 @@ class Ruling(Struct, frozen=True, kw_only=True):
     failed: tuple[str, ...] = ()  # rules that could not be evaluated: `name: cause`
     asked: tuple[Asked, ...] = ()  # rules that hold and ask for an alert
     observed: bool = False  # the policy only observes: no gateway is to hold calls against the numbers
-    bounds: Bounds
+    prices: dict[str, int] = {}  # of a model, as a decision carries them
+    basis: str = ""
+    bounds: Bounds = NO_POOL
 
     @property
     def pool_low(self) -> int | None:
@@ -83,4 +85,7 @@ def _verdict(ruling: Ruling) -> tuple[object, ...]:
         bounds.lag_bound,
         bounds.latest,
         ruling.counter,
+        ruling.until,
+        ruling.prices,
+        ruling.basis,
     )

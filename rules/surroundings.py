@@ -42,6 +42,7 @@ class Sample(Struct, frozen=True, kw_only=True):
     memory: Memory | None = None
     redis_away: bool = False
     gates: tuple[Gate, ...] = ()
+    policy: str = ""  # why the policy file as it is now is not in force
 
 
 class Surroundings(Struct, kw_only=True):
@@ -52,9 +53,11 @@ class Surroundings(Struct, kw_only=True):
     away_since: Millis = 0
     gates: tuple[Gate, ...] = ()
     memory: Memory | None = None
+    policy: str = ""
 
     def add(self, sample: Sample) -> None:
         """Take a look in."""
+        self.policy = sample.policy
         if sample.dead_letters is not None:
             self.letters.append((sample.at, sample.dead_letters))
         self.letters = [(at, count) for at, count in self.letters if at >= sample.at - RISE_WITHIN]
@@ -75,6 +78,9 @@ def conditions(known: Surroundings, watch: Watch, now: Millis) -> Iterator[Condi
         minutes = RISE_WITHIN // MINUTE
         reason = f"{risen:,} records could not be read within {minutes} minutes"
         yield _condition(Kind.DEAD_LETTERS, Severity.WARNING, reason, {"records": str(risen)})
+    if known.policy:
+        reason = f"the changed policy file is not in force: {known.policy}"
+        yield _condition(Kind.POLICY_REFUSED, Severity.WARNING, reason, {})
     if known.away_since and now - known.away_since >= AWAY_AFTER:
         reason = f"no answer for {(now - known.away_since) // MINUTE} min"
         yield _condition(Kind.REDIS_UNREACHABLE, Severity.CRITICAL, reason, {})

@@ -10,16 +10,19 @@ import msgspec
 from rules.alerts import Alert
 from rules.engine_watch import EngineRow, EngineWatch
 from rules.facts import Fact, Scope, Watermark
-from rules.judge import Judge, Outcome
+from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import SECOND, Millis
+from rules.outcome import Outcome
+from rules.policy import Policy
+from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 
 WAITING_ROW = "waiting"
 EPOCH_ROW = "epoch"
 ENGINE_ROW = "engine"
 REPORTS_KEPT = 1_000
-TICK: Millis = SECOND  # how often every scope is ruled on without news
+TICK: Millis = SECOND  # how often scopes are ruled on without news
 
 Version = tuple[int, int]
 
@@ -68,6 +71,12 @@ class Bench:
             for fact in msgspec.convert(self._waiting, list[Fact]):
                 self._lockstep.add(fact)
 
+    def adopt(self, policy: Policy, rulebook: Rulebook) -> None:
+        """Go on under this policy."""
+        self.judge.adopt(policy, rulebook)
+        if self._engine is not None:
+            self._engine.adopt(policy.alerts)
+
     def raise_epoch(self, held: int) -> None:
         """Someone holds this epoch: ours must be greater."""
         if held >= self.epoch:
@@ -86,10 +95,12 @@ class Bench:
             self.judge.apply(fact)
 
     def rule(self, now: Millis) -> Iterator[Ruled]:
-        """Rule on what was touched; now and then on everything."""
+        """Rule on what was touched; now and then on what has aged."""
         if self._lockstep is None:
             every = self._time_for_all(now)
-            yield from self._number(self.judge.rule(now, every=every))
+            if every:
+                self.judge.age(now)
+            yield from self._number(self.judge.rule(now))
             if every and self._engine is not None:
                 self._watch(self._engine, now)
             return

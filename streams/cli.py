@@ -7,21 +7,31 @@ from typing import Any
 
 import click
 
+from rules.fault import meant, shown
 from streams.settings import SettingsError
 
-# name -> (module under streams.commands that holds a click command named `command`, what `--help` says of it)
+# name -> (module under streams.commands, what `--help` says of it). The module's click command is called `command`,
+# unless its name follows a colon.
 COMMANDS = {
     "alerts": ("alerts", "Show alerts and what became of them; send one again."),
+    "ban": ("order:ban", "Refuse calls of an address or a user."),
+    "calibrate": ("order:calibrate", "Tell what pool the provider's console shows."),
     "check-policy": ("check_policy", "Check a policy file: every mistake at once."),
+    "controls": ("controls", "List the orders of operators: who, when, why."),
     "demo": ("demo", "Show two recorded incidents pass through Kafka and Redis."),
     "doctor": ("doctor", "Look at everything a worker stands on, and say what to do."),
     "explain": ("explain", "Tell why a decision is as it is."),
+    "kill": ("order:kill", "Refuse all calls, at once."),
     "poll": ("poll", "Ask providers for balances."),
+    "quota": ("order:quota", "Set a tenant's daily budget."),
     "reconcile": ("reconcile", "Compare a bill with what was metered."),
     "replay": ("replay", "Show what each formula makes of recordings; needs no Kafka or Redis."),
+    "resume": ("order:resume", "Take a kill back."),
     "ship": ("ship", "Send usage and balances from files to Kafka."),
     "simulate": ("simulate", "Compare the formulas before a simulated provider."),
     "test-alert": ("probe", "Send a test message to a channel of the policy."),
+    "topup": ("order:topup", "Give a tenant more tokens."),
+    "unban": ("order:unban", "Take a ban back."),
     "up": ("up", "Start a broker, a Redis and workers here, to try things out."),
     "worker": ("worker", "Meter, judge, publish and notify: the service."),
 }
@@ -36,9 +46,17 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        module, _ = COMMANDS[cmd_name]
-        found: Any = import_module(f"streams.commands.{module}").command
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        found: Any = getattr(import_module(f"streams.commands.{module}"), attribute or "command")
         return found if isinstance(found, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            ctx.fail(f"there is no command {shown(name)}{meant(name, COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -20,9 +20,10 @@ REMEMBERED = 32  # days whose digest was made: books that come later change noth
 
 
 class DayShelf:
-    """Books by day. `clock` is wall time, also for recordings: people read digests today."""
+    """Books by day. `terms` None: no digest is wanted. `clock` is wall time, also for recordings: people read digests
+    today."""
 
-    def __init__(self, terms: Digest, calendar: Calendar, clock: Callable[[], Millis]) -> None:
+    def __init__(self, terms: Digest | None, calendar: Calendar, clock: Callable[[], Millis]) -> None:
         self._terms = terms
         self._calendar = calendar
         self._clock = clock
@@ -30,6 +31,10 @@ class DayShelf:
         self._told: list[Day] = []
         self._last: Millis = clock()
         self._changed: dict[str, Any] = {}
+
+    def adopt(self, terms: Digest | None) -> None:
+        """Go on with these terms; without any nothing is told, and books that come are not kept."""
+        self._terms = terms
 
     def begin(self, rows: Mapping[str, Any]) -> None:
         """Take up what an earlier owner kept."""
@@ -40,7 +45,7 @@ class DayShelf:
 
     def hear(self, book: DayBook) -> None:
         """Books of a day that is over. The same again replaces them."""
-        if book.day in self._told:
+        if self._terms is None or book.day in self._told:
             return
         self._last = self._clock()
         self._put(book)
@@ -59,7 +64,8 @@ class DayShelf:
         return alerts, rows
 
     def _is_time(self, day: Day, now: Millis) -> bool:
-        return now >= due(day, self._terms.at, self._calendar) and now - self._last >= SETTLED
+        terms = self._terms
+        return terms is not None and now >= due(day, terms.at, self._calendar) and now - self._last >= SETTLED
 
     def _put(self, book: DayBook) -> None:
         self._books.setdefault(book.day, {})[book.scope] = book

@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 from blastdoor_gateway.contract import Action, Decision
+from msgspec import Struct
 
 from rules.account import Account
-from rules.grounds import Grounds
 from rules.ledger import Ledger
 from rules.moment import to_rfc3339
+from rules.pool_state import NO_POOL
 from rules.ruling import Ruling
 
 
@@ -20,11 +21,10 @@ def to_decision(
     version: tuple[int, int],
     zone: tzinfo,
     account: Account | None = None,
-    grounds: Grounds | None = None,
+    grounds: Struct | None = None,
 ) -> Decision:
     """The ruling under a version, with times in the policy's zone; `account` and `grounds` are of an entry of the
     history: with the day's books, and so that it can be explained later."""
-    bounds = ruling.bounds
     return Decision(
         scope=ruling.scope,
         action=Action(ruling.action),
@@ -32,7 +32,7 @@ def to_decision(
         reason=ruling.reason,
         day=ruling.day,
         decided_at=to_rfc3339(ruling.at, zone),
-        until=to_rfc3339(ruling.until, zone),
+        until=None if ruling.until is None else to_rfc3339(ruling.until, zone),
         version=version,
         formula=ruling.formula,
         policy=ruling.policy,
@@ -44,19 +44,29 @@ def to_decision(
         ceiling=None if ruling.limit is None else ruling.limit + ruling.base,
         counter=ruling.counter,
         counted_gate=ruling.guarded,
-        pool_low=ruling.pool_low,
-        pool_high=ruling.pool_high,
-        lag_tokens_low=bounds.lag_tokens_low,
-        lag_tokens_high=bounds.lag_tokens_high,
-        lag_seconds=bounds.lag_seconds,
-        lag_bound_seconds=bounds.lag_bound / 1000,
-        charged_low=bounds.charged_low,
-        charged_high=bounds.charged_high,
-        complete=bounds.complete,
-        readings=bounds.readings,
+        prices=ruling.prices,
+        basis=ruling.basis,
         because={} if grounds is None else msgspec.to_builtins(grounds),
+        **({} if ruling.bounds == NO_POOL else _pool(ruling)),
         **({} if account is None else _told(account, zone)),
     )
+
+
+def _pool(ruling: Ruling) -> dict[str, Any]:
+    """What is known of a model's pool."""
+    bounds = ruling.bounds
+    return {
+        "pool_low": ruling.pool_low,
+        "pool_high": ruling.pool_high,
+        "lag_tokens_low": bounds.lag_tokens_low,
+        "lag_tokens_high": bounds.lag_tokens_high,
+        "lag_seconds": bounds.lag_seconds,
+        "lag_bound_seconds": bounds.lag_bound / 1000,
+        "charged_low": bounds.charged_low,
+        "charged_high": bounds.charged_high,
+        "complete": bounds.complete,
+        "readings": bounds.readings,
+    }
 
 
 def _told(account: Account, zone: tzinfo) -> dict[str, Any]:

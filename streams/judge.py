@@ -6,11 +6,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
+
 from rules.alerts import Alert
 from rules.engine_watch import EngineWatch
 from rules.fact_check import read_fact
-from rules.facts import GLOBAL
-from rules.grounds import Grounds
+from rules.facts import GLOBAL, Scope
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import LATEST, Millis
@@ -18,6 +19,7 @@ from rules.policy import Policy
 from rules.records import Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
+from streams.active import Active
 from streams.alert_records import book_to_output, to_output
 from streams.bench import Bench, Ruled
 from streams.dead_letters import DeadLetters
@@ -72,6 +74,7 @@ class JudgeStep:
         self._actions: dict[str, str] = {}  # last logged
         self._touch: dict[int, Callable[[], None]] = {}
         self._arrivals: dict[int, Arrivals] = {}
+        metrics.expect_rules(rulebook)
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's books. Every scope is ruled on anew, so Redis and the topics get the newest again."""
@@ -106,6 +109,7 @@ class JudgeStep:
         outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled, arrivals)]
         if not self._event_clock:  # a recording is ruled on at its ticks
             arrivals.clear()
+        outputs += [self._close(scope) for scope in bench.judge.take_closed()]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         outputs += self._refused.pop(partition, ())
         rows = bench.take_rows()
@@ -118,9 +122,15 @@ class JudgeStep:
         self._arrivals.pop(partition, None)
         self._refused.pop(partition, None)
         for scope in bench.judge.books if bench else ():
-            self._publisher.forget(scope)
-            hide(self._metrics, scope)
-            self._actions.pop(scope, None)
+            self._forget(scope)
+
+    def adopt(self, active: Active) -> None:
+        """Rule on every scope anew under this policy, with all that is known of it."""
+        self._policy, self._rulebook = active.policy, active.rulebook
+        self._metrics.expect_rules(active.rulebook)
+        for partition, bench in self._benches.items():
+            bench.adopt(active.policy, active.rulebook)
+            self._touch[partition]()
 
     def outbid(self, scope: str, held: tuple[int, int]) -> None:
         """Redis holds a higher version of a scope that is ours: go above it and publish again."""
@@ -136,6 +146,16 @@ class JudgeStep:
         for partition, bench in self._benches.items():
             if bench.report(scope, alert):
                 self._touch[partition]()
+
+    def _close(self, scope: Scope) -> Output:
+        """Its keys in Redis end by themselves; the topic of the latest decisions forgets it."""
+        self._forget(scope)
+        return Output(self._topics.decisions_latest, None, scope.encode(), None)
+
+    def _forget(self, scope: Scope) -> None:
+        self._publisher.forget(scope)
+        hide(self._metrics, scope)
+        self._actions.pop(scope, None)
 
     def _refuse(self, partition: int, record: Record, rejected: Rejected) -> None:
         log.error("%s/%d/%d was not written by us: %s", self.topic, partition, record.offset, rejected.detail)
@@ -162,7 +182,7 @@ class JudgeStep:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
         return to_output(self._topics.alerts, alert)
 
-    def _publish(self, ruled: Ruled, grounds: Grounds | None = None, trail: Trail = NO_TRAIL) -> bytes:
+    def _publish(self, ruled: Ruled, grounds: Struct | None = None, trail: Trail = NO_TRAIL) -> bytes:
         ruling = ruled.outcome.ruling
         decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account, grounds)
         self._publisher.offer(decision, legacy_input(ruling, self._policy), trail.sent)

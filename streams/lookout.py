@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ from rules.moment import MINUTE, Millis
 from rules.surroundings import Gate, Memory, Sample
 from streams.delivery.errors import DeliveryError
 from streams.delivery.log import ends
+from streams.policy_watch import FileState
 from streams.publish.link import Link
 from streams.publish.observer import TROUBLES
 
@@ -48,6 +49,7 @@ class Lookout:
     redis: Redis
     keys: Keys
     clock: Callable[[], Millis]
+    policy: FileState = field(default_factory=FileState)
 
     async def look(self) -> Sample:
         """How things are now."""
@@ -56,8 +58,14 @@ class Lookout:
             info, reports = await self._ask()
         except TROUBLES as error:
             log.debug("Redis gives no answer (%s)", type(error).__name__)
-            return Sample(at=self.clock(), dead_letters=letters, redis_away=True)
-        return Sample(at=self.clock(), dead_letters=letters, memory=_memory(info), gates=self._gates(reports))
+            return Sample(at=self.clock(), dead_letters=letters, redis_away=True, policy=self.policy.refused)
+        return Sample(
+            at=self.clock(),
+            dead_letters=letters,
+            memory=_memory(info),
+            gates=self._gates(reports),
+            policy=self.policy.refused,
+        )
 
     async def close(self) -> None:
         await self.redis.aclose()

@@ -14,6 +14,7 @@ from rules.meter import MeterClock, PartitionMeter
 from rules.moment import Millis
 from rules.policy import Policy
 from rules.records import Clock, Reason, Refusal, Rejected, Usage
+from streams.active import Active
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
@@ -53,7 +54,7 @@ class Meter:
         self._event_clock = event_clock
         self._clock = clock
         self._intake = Intake(policy.calendar().zone)
-        self._traced = scopes_of(self._intake, policy.canonical) if traces else None
+        self._traced = scopes_of(self._intake, self._canonical) if traces else None
         self._partitions: dict[int, Metered] = {}
 
     async def assigned(self, partition: int, restored: Restored) -> None:
@@ -66,6 +67,7 @@ class Meter:
         if restored.lost:
             clock.since = None  # records are gone: complete metering begins anew
         await self._read_back(metered.meter.duplicates, restored)
+        metered.meter.adopt(self._policy)  # another one may have come meanwhile
         self._partitions[partition] = metered
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
@@ -99,6 +101,16 @@ class Meter:
     def revoked(self, partition: int) -> None:
         """Somebody else's from now on."""
         self._partitions.pop(partition, None)
+
+    def adopt(self, active: Active) -> None:
+        """Events from the next batch on are counted under this policy."""
+        self._policy = active.policy
+        for metered in self._partitions.values():
+            metered.meter.adopt(active.policy)
+
+    def _canonical(self, name: str) -> str:
+        """By the policy in force now."""
+        return self._policy.canonical(name)
 
     async def _read_back(self, window: DuplicateWindow, restored: Restored) -> None:
         async for records in restored.log.before(restored.position, WINDOW):

@@ -7,8 +7,6 @@ only so many are shown (`shows`); of tenants only those that use most (`streams/
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from blastdoor_gateway.contract import Action
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -16,7 +14,7 @@ from rules.alerts import Kind
 from rules.polling import Why
 from rules.providers.answer import Trouble
 from rules.records import Reason
-from rules.rulebook import SCOPES
+from rules.rulebook import SCOPES, Rulebook
 from streams.bounded_gauges import OneOf, Tally, TopTenants
 
 LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -46,10 +44,11 @@ class Metrics:
         self.top_tenants = TopTenants(self.tenant_used, self.tenant_limit)
         self._begin()
 
-    def expect_rules(self, names: Iterable[str]) -> None:
+    def expect_rules(self, rulebook: Rulebook) -> None:
         """Let the rules of the policy exist from the start."""
-        for name in names:
-            self.rule_failures.labels(rule=name)
+        for rules in rulebook.rules.values():
+            for rule in rules:
+                self.rule_failures.labels(rule=rule.spec.name)
 
     def _begin(self) -> None:
         for reason in Reason:
@@ -106,6 +105,8 @@ class Metrics:
         self.handling_seconds = Counter(
             "blastdoor_handling_seconds", "Time spent in handling them.", ["step"], registry=to
         )
+        self.partitions = Gauge("blastdoor_partitions", "Partitions in this worker's hands.", ["step"], registry=to)
+        self.rebalances = Counter("blastdoor_rebalances", "Rebalances of the workers' group seen.", registry=to)
         self.ready = Gauge("blastdoor_ready", "1 once all assigned partitions are recovered.", registry=to)
         self.event_seconds = Histogram(
             "blastdoor_event_to_decision_seconds",
@@ -113,15 +114,29 @@ class Metrics:
             buckets=WAY_BUCKETS,
             registry=to,
         )
-        self.rebalances = Counter("blastdoor_rebalances", "Times the partitions were shared out anew.", registry=to)
         self.lost = Counter(
             "blastdoor_lost_stretches", "Partitions taken over of which records were deleted unread.", ["step"],
             registry=to,
         )  # fmt: skip
-        self.info = Gauge(
-            "blastdoor_info", "1, with the version, the policy's hash and its mode.", ["version", "policy", "mode"],
-            registry=to,
-        )  # fmt: skip
+        self.info = Gauge("blastdoor_info", "1, with the version that runs.", ["version"], registry=to)
+        self._policy()
+
+    def _policy(self) -> None:
+        to = self.registry
+        self.policy_hash = Gauge("blastdoor_policy_info", "1 for the policy in force.", ["hash"], registry=to)
+        self.policy_reloads = Counter(
+            "blastdoor_policy_reloads", "Changed policy files, by what became of them.", ["outcome"], registry=to
+        )
+        self.policy_reload_failed = Gauge(
+            "blastdoor_policy_reload_failed", "1 while the policy file as it is now is not in force.", registry=to
+        )
+        for outcome in ("adopted", "refused"):
+            self.policy_reloads.labels(outcome=outcome)
+
+    def policy_in_force(self, policy: str) -> None:
+        """Show the hash of the policy in force, and no other."""
+        self.policy_hash.clear()
+        self.policy_hash.labels(hash=policy).set(1)
 
     def _intake(self) -> None:
         to = self.registry

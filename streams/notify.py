@@ -6,6 +6,7 @@ state again. Between a channel's answer and that record a crash may repeat a del
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ from rules.day_book import DayBook
 from rules.moment import Millis
 from rules.policy import Alerting
 from rules.routing import receivers
+from streams.active import Active
 from streams.alert_records import Resend, read, to_output
 from streams.channels.gathering import Parcel
 from streams.channels.lane import Lane
@@ -108,6 +110,7 @@ class Notify:
         self._senders = dict(senders)
         self._lanes = {name: self._lane(name, sender) for name, sender in senders.items()}
         self._partitions: dict[int, Held] = {}
+        self._closing: set[asyncio.Task[None]] = set()  # lanes of an earlier policy
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Go on with what was under way; whatever is in a restored row is acknowledged."""
@@ -159,6 +162,29 @@ class Notify:
         held.told.clear()
         return Flush(outputs, rows)
 
+    def adopt(self, active: Active) -> None:
+        """Go on with these channels and terms. What waits for a channel waits for its new sender; what waits for one
+        that is gone is told as such. A message under way may arrive twice, with one id."""
+        waiting = {name: lane.hand_over() for name, lane in self._lanes.items()}
+        self._closing |= {asyncio.create_task(lane.close()) for lane in self._lanes.values()}
+        self._closing = {task for task in self._closing if not task.done()}
+        self._alerting, self._senders = active.policy.alerts, dict(active.senders)
+        self._lanes = {name: self._lane(name, sender) for name, sender in active.senders.items()}
+        for name, parcels in waiting.items():
+            for parcel in parcels:
+                self._pass_on(name, parcel)
+        if self._watchman is not None:
+            self._watchman.adopt(self._alerting)
+        if self._shelf is not None:
+            self._shelf.adopt(self._alerting.digest)
+
+    def _pass_on(self, channel: str, parcel: Parcel) -> None:
+        if channel in self._lanes:
+            self._lanes[channel].put(parcel)
+        else:
+            alert = parcel.note.alert
+            self._record(parcel.partition, alert, channel, self._first(channel, alert))
+
     def _beside(self, partition: int) -> tuple[list[Output], dict[str, Any]]:
         """What watchman and shelf raise goes the way of every alert."""
         alerts: list[Alert] = []
@@ -186,6 +212,7 @@ class Notify:
             await self._watchman.close()
         for lane in self._lanes.values():
             await lane.close()
+        await asyncio.gather(*self._closing)
 
     def _take_up(self, held: Held, offset: int, alert: Alert) -> None:
         now, ledger = self._timing.now(), held.ledger

@@ -23,12 +23,13 @@ class DeliveryMetrics(DeliveryObserver):
         self._metrics.rebalances.inc()
 
     def assigned(self, step: str, partition: int, rows: int, lost: bool, seconds: float) -> None:  # noqa: ARG002
+        self._metrics.partitions.labels(step=step).inc()
         if lost:
             self._metrics.lost.labels(step=step).inc()
 
     def revoked(self, step: str, partition: int) -> None:
-        """Another worker shows this partition from now on."""
-        for gauge in (self._metrics.position, self._metrics.lag):
+        self._metrics.partitions.labels(step=step).dec()
+        for gauge in (self._metrics.position, self._metrics.lag):  # another worker tells them now
             with suppress(KeyError):
                 gauge.remove(step, str(partition))
 

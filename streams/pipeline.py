@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from rules.policy import Policy
 from rules.rulebook import Rulebook
+from streams.active import PolicyStep
 from streams.dead_letters import DeadLetters
-from streams.delivery.step import Step
 from streams.facts_topic import FactsTopic
 from streams.judge import JudgeStep
 from streams.meter import Meter
@@ -43,7 +43,7 @@ class Parts:
     traces: bool = False
 
 
-def steps(parts: Parts) -> Sequence[Step]:
+def steps(parts: Parts) -> Sequence[PolicyStep]:
     """All steps of the pipeline, in the order in which an event meets them."""
     topics, facts = parts.topics, FactsTopic(parts.topics.facts, parts.partitions)
     return [

@@ -20,6 +20,8 @@ class Recording:
 
     def __init__(self, files: Sequence[Path], zone: tzinfo, progress: Progress | None = None) -> None:
         self.rejected = 0
+        self.found = 0
+        self.complaint = ""  # of the first that could not be read: file:line and why
         self.origins: dict[str, str] = {}  # reading or calibration id -> file:line
         self._files = files
         self._intake = Intake(zone)
@@ -32,7 +34,10 @@ class Recording:
             found = entry if isinstance(entry, Clock) else entry.found
             if isinstance(found, Rejected):
                 self.rejected += 1
+                if not self.complaint and isinstance(entry, Entry):
+                    self.complaint = f"{entry.source}:{entry.line.number}: {found.detail}"
             elif found is not None:
+                self.found += not isinstance(found, Clock)
                 if isinstance(found, _LOCATED) and isinstance(entry, Entry):
                     self.origins.setdefault(found.id, f"{entry.source}:{entry.line.number}")
                 yield found

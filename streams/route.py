@@ -14,6 +14,7 @@ from rules.meter import AHEAD, MeterClock
 from rules.moment import MINUTE, Millis
 from rules.policy import Policy
 from rules.records import Calibration, Clock, Control, Reading, Reason, Rejected
+from streams.active import Active
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
@@ -76,6 +77,10 @@ class Route:
     def revoked(self, partition: int) -> None:
         """Somebody else's from now on."""
         self._partitions.pop(partition, None)
+
+    def adopt(self, active: Active) -> None:
+        """Records from the next batch on are named by this policy."""
+        self._policy = active.policy
 
     def _take(self, routed: Routed, partition: int, record: Record) -> None:
         found: Any = self._intake.read(record.value or b"")

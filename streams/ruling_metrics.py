@@ -9,9 +9,9 @@ from prometheus_client import Gauge
 
 from rules.account import Account
 from rules.formulas import FORMULAS
-from rules.judge import Outcome
 from rules.ledger import Amount
 from rules.limit import effective_limit
+from rules.outcome import Outcome
 from rules.policy import Policy
 from rules.ruling import Ruling
 from streams.metrics import Metrics

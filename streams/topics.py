@@ -15,6 +15,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from streams.kafka import connection
+from streams.overheard import overheard
 
 CONNECT_SECONDS = 10.0
 _ATTEMPTS = 200
@@ -234,11 +235,19 @@ async def admin_client(kafka: str) -> AsyncIterator[AIOKafkaAdminClient]:
     """An admin client. What goes wrong between us and the broker becomes BrokerUnavailable."""
     admin = AIOKafkaAdminClient(**connection(kafka))
     try:
-        async with asyncio.timeout(CONNECT_SECONDS):
-            await admin.start()
+        await _start(admin, kafka)
         yield admin
     except (KafkaError, OSError, TimeoutError) as error:
         msg = f"no Kafka broker answers at {kafka}"
         raise BrokerUnavailable(msg) from error
     finally:
         await admin.close()
+
+
+async def _start(admin: AIOKafkaAdminClient, kafka: str) -> None:
+    with overheard() as talk:
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await admin.start()
+        except (KafkaError, OSError, TimeoutError) as error:
+            raise BrokerUnavailable(talk.about(f"no Kafka broker answers at {kafka}")) from error

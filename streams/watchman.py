@@ -59,9 +59,13 @@ class Watchman:
     def begin(self, row: Any, touch: Callable[[], None], fail: Callable[[BaseException], None]) -> None:
         """Go on duty, with what an earlier one remembered. `touch` asks for a flush."""
         self.end()
-        self._watched = Watched() if row is None else msgspec.convert(row, Watched)
+        self._watched = Watched() if row is None else msgspec.convert(row, Watched, str_keys=True)
         self._task = asyncio.create_task(self._watch(touch), name="watch")
         self._task.add_done_callback(lambda task: _report(task, fail))
+
+    def adopt(self, alerting: Alerting) -> None:
+        """Go on with these terms."""
+        self._alerting = alerting
 
     def end(self) -> None:
         """Go off duty: somebody else looks from now on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -14,13 +15,11 @@ from importlib.metadata import version
 from blastdoor_gateway.contract import Keys
 
 from rules.announce import foreign_write, outbid
-from rules.intake.reader import Intake
 from rules.policy import Policy
 from rules.rulebook import Rulebook
-from streams.api.door import Door
-from streams.api.events import Events
+from streams.active import Active
 from streams.api.server import serve
-from streams.api.sink import Sink
+from streams.api.ways_in import WaysIn, ways_in
 from streams.channels.build import build_senders
 from streams.channels.timing import Timing
 from streams.channels.wire import Wire
@@ -33,10 +32,10 @@ from streams.metrics import Metrics
 from streams.notify import Notify
 from streams.observers import DeliveryMetrics, NotifyMetrics, PublishMetrics
 from streams.pipeline import Parts, steps
+from streams.policy_watch import FileState, PolicyWatch
 from streams.publish.client import open_redis
 from streams.publish.publisher import Publisher
 from streams.settings import Settings
-from streams.ship.parcels import Addresser
 from streams.topics import Topics, detect_timing, ensure_topics
 from streams.wall_clock import wall_clock
 from streams.watchman import Watchman
@@ -71,11 +70,11 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     partitions = asyncio.run(ensure_topics(settings.kafka, settings.prefix))
     timing = asyncio.run(detect_timing(settings.kafka))
     metrics = Metrics()
-    metrics.info.labels(version("blastdoor"), policy.hash, policy.mode.value).set(1)
-    metrics.expect_rules(rule.spec.name for rules in rulebook.rules.values() for rule in rules)
+    metrics.info.labels(version("blastdoor")).set(1)
+    metrics.policy_in_force(policy.hash)
     desk = Desk(metrics)
     publisher = _publisher(settings, policy, metrics, desk)
-    wire = Wire()
+    wire, file_state = Wire(), FileState()
     parts = Parts(
         topics=Topics(settings.prefix),
         partitions=partitions,
@@ -83,7 +82,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         rulebook=rulebook,
         metrics=metrics,
         publisher=publisher,
-        notify=_notify(settings, policy, metrics, wire, partitions),
+        notify=_notify(settings, policy, metrics, wire, partitions, file_state),
         event_clock=settings.event_clock,
         traces=settings.traces == "on",
     )
@@ -95,12 +94,28 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         fetch_max_wait_ms=timing.fetch_max_wait_ms,
         observer=DeliveryMetrics(metrics),
     )
-    for step in steps(parts):
+    made = steps(parts)
+    for step in made:
         deliver(app, step)
         desk.judge = step if isinstance(step, JudgeStep) else desk.judge
-    events = None if settings.event_clock else _events(settings, policy, partitions, metrics)
+    entries = None if settings.event_clock else ways_in(settings, policy, partitions, metrics)
+
+    def take(new: Policy, rules: Rulebook) -> None:
+        """Build what may fail, then hand it to everybody before the next batch."""
+        active = Active(policy=new, rulebook=rules, senders=build_senders(new.channels, wire, Timing()))
+        for each in made:
+            each.adopt(active)
+        if entries is not None:
+            entries.door.adopt(new.senders.values())
+
+    path = settings.policy
+    watch = PolicyWatch(path, policy, take, metrics, file_state) if path is not None else None
     return run(
-        app, _serving(settings, metrics, app, events), _publishing(publisher, app), _notifying(parts.notify, wire)
+        app,
+        _serving(settings, metrics, app, entries),
+        _publishing(publisher, app),
+        _notifying(parts.notify, wire),
+        _reloading(app, watch),
     )
 
 
@@ -119,9 +134,11 @@ def _publisher(settings: Settings, policy: Policy, metrics: Metrics, desk: Desk)
     )
 
 
-def _notify(settings: Settings, policy: Policy, metrics: Metrics, wire: Wire, partitions: int) -> Notify:
+def _notify(
+    settings: Settings, policy: Policy, metrics: Metrics, wire: Wire, partitions: int, file_state: FileState
+) -> Notify:
     timing, calendar = Timing(), policy.calendar()
-    watchman = Watchman(_lookout(settings, partitions), policy.alerts, calendar, timing)
+    watchman = Watchman(_lookout(settings, partitions, file_state), policy.alerts, calendar, timing)
     return Notify(
         Topics(settings.prefix).alerts,
         build_senders(policy.channels, wire, timing),
@@ -131,11 +148,11 @@ def _notify(settings: Settings, policy: Policy, metrics: Metrics, wire: Wire, pa
         observer=NotifyMetrics(metrics, policy.channels),
         history=Topics(settings.prefix).alert_outcomes,
         watchman=None if settings.event_clock else watchman,  # a recording stands on nothing of its own
-        shelf=DayShelf(policy.alerts.digest, calendar, wall_clock) if policy.alerts.digest is not None else None,
+        shelf=DayShelf(policy.alerts.digest, calendar, wall_clock),
     )
 
 
-def _lookout(settings: Settings, partitions: int) -> Lookout:
+def _lookout(settings: Settings, partitions: int, file_state: FileState) -> Lookout:
     return Lookout(
         kafka=settings.kafka,
         dead_letters=Topics(settings.prefix).dead_letters,
@@ -143,34 +160,24 @@ def _lookout(settings: Settings, partitions: int) -> Lookout:
         redis=open_redis(settings.redis),
         keys=Keys(settings.prefix, settings.legacy_prefix),
         clock=wall_clock,
-    )
-
-
-def _events(settings: Settings, policy: Policy, partitions: int, metrics: Metrics) -> Events:
-    return Events(
-        Door(policy.senders.values()),
-        Intake(policy.calendar().zone),
-        Addresser(Topics(settings.prefix)),
-        Sink(settings.kafka, partitions),
-        metrics,
-        wall_clock,
+        policy=file_state,
     )
 
 
 @asynccontextmanager
 async def _serving(
-    settings: Settings, metrics: Metrics, app: DeliveryApp, events: Events | None
+    settings: Settings, metrics: Metrics, app: DeliveryApp, entries: WaysIn | None
 ) -> AsyncIterator[None]:
-    """Metrics, readiness and the way in for events. A recording brings its own clock, so nothing else comes in then."""
+    """Metrics, readiness and the ways in. A recording brings its own clock, so nothing else comes in then."""
     runner = await serve(
-        settings.http, metrics.registry, _readiness(app, metrics), events.routes() if events is not None else ()
+        settings.http, metrics.registry, _readiness(app, metrics), entries.routes() if entries is not None else ()
     )
     try:
         yield
     finally:
         await runner.cleanup()
-        if events is not None:
-            await events.close()
+        if entries is not None:
+            await entries.events.close()
 
 
 def _readiness(app: DeliveryApp, metrics: Metrics) -> Callable[[], bool]:
@@ -191,7 +198,7 @@ def _readiness(app: DeliveryApp, metrics: Metrics) -> Callable[[], bool]:
 @asynccontextmanager
 async def _publishing(publisher: Publisher, app: DeliveryApp) -> AsyncIterator[None]:
     """Redis hears the last decisions before the end; an unsuitable Redis ends the worker."""
-    task = asyncio.create_task(publisher.run(), name="publish")
+    task = asyncio.create_task(publisher.run(), name="publishing")
     task.add_done_callback(lambda ended: _fail(app, ended))
     try:
         yield
@@ -206,7 +213,7 @@ async def _publishing(publisher: Publisher, app: DeliveryApp) -> AsyncIterator[N
 def _fail(app: DeliveryApp, ended: asyncio.Task[None]) -> None:
     error = None if ended.cancelled() else ended.exception()
     if error is not None:
-        app.delivery.fail(error, "publishing")
+        app.delivery.fail(error, ended.get_name())
 
 
 @asynccontextmanager
@@ -216,3 +223,19 @@ async def _notifying(notify: Notify, wire: Wire) -> AsyncIterator[None]:
     finally:
         await notify.close()
         await wire.close()
+
+
+@asynccontextmanager
+async def _reloading(app: DeliveryApp, watch: PolicyWatch | None) -> AsyncIterator[None]:
+    """A changed policy file is taken over. A fault in doing so ends the worker: its successor begins with the file."""
+    if watch is None:
+        yield
+        return
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, watch.nudge)
+    task = asyncio.create_task(watch.run(), name="taking over a policy")
+    task.add_done_callback(lambda ended: _fail(app, ended))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])

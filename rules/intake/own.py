@@ -111,6 +111,7 @@ def calibration(wire: CalibrationWire, zone: tzinfo) -> Calibration:
         pool=wire.pool,
         force=bool(wire.force),
         by=wire.by or "",
+        why=wire.why or "",
     )
 
 

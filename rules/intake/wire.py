@@ -75,6 +75,7 @@ class CalibrationWire(Struct, tag="calibration", tag_field="type", kw_only=True,
     pool: Tokens
     force: bool | None = None
     by: Text | None = None
+    why: Prose | None = None
 
 
 class ControlWire(Struct, tag="control", tag_field="type", kw_only=True, omit_defaults=True):
@@ -181,6 +182,7 @@ def _(record: Calibration) -> Wire:
         pool=record.pool,
         force=record.force or None,
         by=record.by or None,
+        why=record.why or None,
     )
 
 

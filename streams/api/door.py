@@ -28,6 +28,10 @@ class Door:
     """Knows every sender by the digest of its token."""
 
     def __init__(self, senders: Iterable[Sender]) -> None:
+        self.adopt(senders)
+
+    def adopt(self, senders: Iterable[Sender]) -> None:
+        """Know these from the next request on."""
         self._known = [(_digest(sender.token), sender) for sender in senders]
 
     @property

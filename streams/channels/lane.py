@@ -61,6 +61,15 @@ class Lane:
             if task is not None:
                 task.cancel()
 
+    def hand_over(self) -> list[Parcel]:
+        """Everything that waits, each scope's in order, for another lane. One under way may arrive twice, with one
+        id."""
+        waiting = [parcel for queue in self._queues.values() for parcel in queue]
+        self._queues.clear()
+        for task in self._tasks.values():
+            task.cancel()
+        return waiting
+
     async def close(self) -> None:
         """End all tasks and wait until they have ended."""
         tasks = list(self._tasks.values())

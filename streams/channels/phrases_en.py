@@ -144,6 +144,11 @@ KINDS: dict[str, Phrase] = {
         "When it is full, decisions cannot be written any more and gateways go on with old ones.",
         "Find what grows (redis-cli --bigkeys); old daily_usage keys without an end are a usual cause.",
     ),
+    Kind.POLICY_REFUSED: Phrase(
+        "the changed policy file is not in force",
+        "The policy before it goes on: what was changed in the file has no effect yet.",
+        "Run blastdoor check-policy; once repaired, the file is taken over by itself.",
+    ),
     Kind.DIGEST: Phrase(
         "{day} in numbers",
         "Within the free pool nothing was charged.",

@@ -144,6 +144,11 @@ KINDS: dict[str, Phrase] = {
         "写满之后无法再写入决策，网关只能沿用旧的决策。",
         "查明增长的键(redis-cli --bigkeys)；常见原因是没有过期时间的 daily_usage 键。",
     ),
+    Kind.POLICY_REFUSED: Phrase(
+        "新的策略文件有错误，未生效",
+        "旧策略继续生效：文件里的改动还没有起作用。",
+        "运行 blastdoor check-policy 查看全部错误；改好后会自动生效。",
+    ),
     Kind.DIGEST: Phrase(
         "{day} 用量汇总",
         "免费额度以内没有产生费用。",

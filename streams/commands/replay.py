@@ -33,8 +33,10 @@ class Unusable(click.ClickException):
     exit_code = 2
 
 
-NOTHING_READ = 3
-"""Exit code: there was no reading to judge by."""
+class NothingRead(click.ClickException):
+    """No reading to judge by, in what may be no recording at all."""
+
+    exit_code = 3
 
 
 class Span(NamedTuple):
@@ -112,8 +114,9 @@ def command(
             click.echo(json.dumps(line, ensure_ascii=False))
     else:
         _print(readings, reports, zone)
-        click.echo(_summary(replay, recording.rejected + len(replay.rejected), len(found)))
-    click.get_current_context().exit(0 if found else NOTHING_READ)
+        click.echo(_summary(replay, recording, len(found)))
+    if not found:
+        raise NothingRead(_nothing(replay, recording, span))
 
 
 def _run(replay: Replay, recording: Recording, span: Span) -> Iterator[Replayed]:
@@ -160,9 +163,19 @@ def _print(readings: list[Replayed], reports: list[Hindsight], zone: tzinfo) -> 
         console.print(part)
 
 
-def _summary(replay: Replay, refused: int, readings: int) -> str:
-    counts = replay.meter.counts
-    return f"{readings:,} readings, {counts.counted:,} calls, {counts.duplicates:,} repeats, {refused:,} unreadable"
+def _summary(replay: Replay, recording: Recording, readings: int) -> str:
+    counts, refused = replay.meter.counts, recording.rejected + len(replay.rejected)
+    told = f"{readings:,} readings, {counts.counted:,} calls, {counts.duplicates:,} repeats, {refused:,} unreadable"
+    return f"{told}\nthe first that could not be read: {recording.complaint}" if recording.complaint else told
+
+
+def _nothing(replay: Replay, recording: Recording, span: Span) -> str:
+    first = f"; {recording.complaint}" if recording.complaint else ""
+    if not recording.found:
+        return f"this is no recording: nothing in it is usage or a balance reading{first}"
+    if replay.judge.books and span != Span(None, None):
+        return "no balance reading lies between --since and --until, so there is nothing to judge by"
+    return f"there are {replay.meter.counts.counted:,} calls, but no balance reading to judge by{first}"
 
 
 def lines(found: Iterable[Replayed], zone: tzinfo) -> Iterator[dict[str, Any]]:

@@ -41,7 +41,8 @@ Examples:
 
 \b
 A .jsonl file (.ndjson, .json) holds one record a line, and what cannot be read there becomes a dead letter.
-A log holds lines of other programs, too, which are skipped and counted.
+A log holds lines of other programs, too, which are skipped and counted. Where the name does not tell (or with -) the
+first lines do.
 Docker's and Kubernetes' wrapping of lines is taken off. A file may be packed (.gz, .bz2, .xz). With --follow a log
 may be rotated in any way, packed at once, also while nobody follows it."""
 )
@@ -55,7 +56,12 @@ may be rotated in any way, packed at once, also while nobody follows it."""
     help="event: a recording brings its own time; goes to topics of its own.",
 )
 @click.option("--zone", help="Zone of times without one, like Asia/Shanghai. [timezone of the policy]")
-@click.option("--as", "form", type=click.Choice([form.value for form in Form]), help="Form of all files. [by name]")
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice([form.value for form in Form]),
+    help="Form of all files. [by name, else by content]",
+)
 @click.option("--place", metavar="FILE", type=click.Path(path_type=Path), help="Where --follow remembers its place.")
 @click.option("--kafka", metavar="HOST:PORT[,…]", help="Bootstrap servers. [BLASTDOOR_KAFKA, 127.0.0.1:9092]")
 @click.option("--prefix", help="Prefix of the topics. [BLASTDOOR_PREFIX, blastdoor]")
@@ -93,7 +99,8 @@ def command(
         code = _run(job, tally)
     click.echo(f"shipped to {settings.kafka}, topics {settings.prefix}.*\n{tally.summary()}")
     if tally.sent["dead letters"]:
-        click.echo(f"the reason of each dead letter stands with it on the topic {settings.prefix}.dead-letters")
+        click.echo(f"the first dead letter: {tally.complaint}")
+        click.echo(f"the reason of each stands with it on the topic {settings.prefix}.dead-letters")
     ctx.exit(0 if follow else code)
 
 

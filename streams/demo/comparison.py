@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import tzinfo
 
@@ -21,6 +22,8 @@ ASIDE = frozenset(
     ("because", "ledger", "expected_return", "returned", "return_overdue", "runs_out_at", "needed_per_day")
 )
 """What Kafka's history tells beside the ruling. The replay of readings and the hash in Redis need not have it."""
+
+LONGEST_SHOWN = 80  # characters of a value that came otherwise
 
 SETTLED = 500
 """Up to so many tokens are a residual, no lag: the provider's books never agree to the last token."""
@@ -122,7 +125,22 @@ def differences(replayed: Replayed, decision: Decision | None, zone: tzinfo) -> 
         return ["no decision came by Kafka"]
     expected = to_decision(replayed.rulings[OURS], decision.version, zone)
     return [
-        f"{field.name}: {getattr(decision, field.name)} by Kafka, {getattr(expected, field.name)} by replay"
+        difference
         for field in fields(Decision)
-        if field.name not in ASIDE and getattr(decision, field.name) != getattr(expected, field.name)
+        if field.name not in ASIDE
+        for difference in _unlike(field.name, getattr(decision, field.name), getattr(expected, field.name))
     ]
+
+
+def _unlike(name: str, came: object, expected: object) -> Iterator[str]:
+    """What differs; of a mapping only the entries that do."""
+    if isinstance(came, Mapping) and isinstance(expected, Mapping):
+        for key in dict.fromkeys((*came, *expected)):
+            yield from _unlike(f"{name}.{key}", came.get(key, "nothing"), expected.get(key, "nothing"))
+    elif came != expected:
+        yield f"{name}: {_short(came)} by Kafka, {_short(expected)} by replay"
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

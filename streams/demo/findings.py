@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import tzinfo
 
 from blastdoor_gateway.contract import Decision
@@ -66,11 +66,15 @@ def _of_alerts(alerts: Iterable[Alert], arrivals: Sequence[Arrival]) -> Iterator
             yield f"{name}: {len(got)} alerts arrived, {len(wanted)} were expected, or others than these"
 
 
+def _apart(stored: Decision, last: Decision) -> str:
+    return ", ".join(field.name for field in fields(last) if getattr(stored, field.name) != getattr(last, field.name))
+
+
 def of_redis(stored: Decision, last: Decision, sight: Sight) -> Iterator[str]:
     """What Redis holds must be the last decision, and an unchanged gate must never get further than it says."""
     aside = {name: getattr(last, name) for name in ASIDE}
-    if replace(stored, version=last.version, **aside) != last:  # rulings that change nothing have versions, too
-        yield f"Redis holds another decision (version {stored.version}) than Kafka had last ({last.version})"
+    if (held := replace(stored, version=last.version, **aside)) != last:  # what changes nothing has a version, too
+        yield f"Redis holds another decision than Kafka had last; what differs: {_apart(held, last)}"
     room = max(0, (stored.limit or 0) - (stored.used or 0))
     if sight.left > room:
         yield f"a v6 gate would admit {sight.left:,} tokens more, the decision only {room:,}"

@@ -38,9 +38,10 @@ def recall(recording: Recording, policy: Policy, rulebook: Rulebook, model: str,
     for _ in replay.run(recording.records if at is None else up_to(recording.records, at)):
         pass
     scope, now = f"model:{model}", replay.meter.clock.now
-    book = replay.judge.books.get(scope)
+    models = replay.judge.models()
+    book = models.get(scope)
     if book is None or now is None:
-        raise NothingRecorded([name.removeprefix("model:") for name in replay.judge.books])
+        raise NothingRecorded([name.removeprefix("model:") for name in models])
     sight = book.look(now, replay.judge.marks)
     ruling = book.rule(sight, rulebook)
     grounds = _located(book.grounds(sight, ruling, rulebook, replay.judge.marks), recording.origins)

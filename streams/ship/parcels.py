@@ -15,6 +15,7 @@ from streams.topics import Topics
 
 DEAD = "dead letters"
 CLOCK = "clock"
+WRONG_CLOCK = Rejected(Reason.WRONG_TOPIC, "only `ship --clock event` may move the clock")
 
 _KINDS: dict[type[Record], str] = {
     Usage: "usage",
@@ -68,8 +69,7 @@ class Addresser:
             case Control():
                 return Parcel(_KINDS[type(found)], topics.controls, found.scope.encode(), encode(found), origin)
             case Clock():
-                wrong = Rejected(Reason.WRONG_TOPIC, "only `ship --clock event` may move the clock")
-                return self._dead(wrong, line, origin, now)
+                return self._dead(WRONG_CLOCK, line, origin, now)
             case Rejected():
                 return self._dead(found, line, origin, now)
 

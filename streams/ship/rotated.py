@@ -13,6 +13,7 @@ import hashlib
 import lzma
 import os
 import re
+import time
 import zlib
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
@@ -24,7 +25,9 @@ CHUNK = 256 * 1024
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError)
 HEAD = 4096
 _KNOWN = 500  # beginnings remembered; nobody keeps more rotated files
-_LOOKS = 10  # at a folder whose names move
+_PATIENCE_SECONDS = 30.0  # with a folder whose names move; a rotation takes milliseconds
+_PAUSE_SECONDS = 0.002
+_GRAIN_SECONDS = 0.01  # of file times: a packed file's may be rounded, and files of one tick share theirs
 _PACKED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _NUMBERED = r"[.-]\d[\dT:._-]*"
 _SUFFIXES = r"(\.gz|\.bz2|\.xz)?"
@@ -72,7 +75,7 @@ def missed(path: Path, place: Place, present: int, known: dict[str, None]) -> Mi
     """
     files = _earlier(path, os.fstat(present).st_ino)
     own = next((file for file in files if _goes_on(file, place)), None)
-    since = own.changed if own is not None else place.seen or float("inf")
+    since = (own.changed if own is not None else place.seen or float("inf")) - _GRAIN_SECONDS
     _close(file for file in files if file is not own and file.changed < since)
     later = [file for file in files if file is not own and file.changed >= since]
     # The present one may have been rotated and packed just now.
@@ -98,16 +101,24 @@ def rest(found: Remains) -> Iterator[bytes]:
 
 def _earlier(path: Path, present: int) -> list[Remains]:
     """The rotated files of a log by their last change, oldest first."""
-    for _ in range(_LOOKS):
-        found = [remains for beside in _names(path) if (remains := _opened(beside)) is not None]
-        if {remains.inode for remains in found} == {inode for name in _names(path) if (inode := _inode(name))}:
-            break
-        _close(found)
-    else:
-        found = [remains for beside in _names(path) if (remains := _opened(beside)) is not None]
+    found = _settled(path)
     unique = {remains.inode: remains for remains in found if remains.inode != present}
     _close(remains for remains in found if unique.get(remains.inode) is not remains)
     return sorted(unique.values(), key=lambda remains: (remains.changed, remains.path.name))
+
+
+def _settled(path: Path) -> list[Remains]:
+    """The rotated files, opened while no name in their folder moved: a listing amid renames may leave some out."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        before = path.parent.stat().st_mtime_ns
+        found = [remains for beside in _names(path) if (remains := _opened(beside)) is not None]
+        listed = {inode for name in _names(path) if (inode := _inode(name))}
+        still = before == path.parent.stat().st_mtime_ns and listed == {remains.inode for remains in found}
+        if still or time.monotonic() > deadline:
+            return found
+        _close(found)
+        time.sleep(_PAUSE_SECONDS)
 
 
 def _names(path: Path) -> list[Path]:

@@ -18,7 +18,7 @@ from streams.ship.entries import Progress, entries, remaining
 from streams.ship.event_clock import merged
 from streams.ship.lines import Line, LineSplitter
 from streams.ship.outbox import NotDelivered, Outbox, open_outbox
-from streams.ship.parcels import Addresser, LineReader
+from streams.ship.parcels import WRONG_CLOCK, Addresser, LineReader
 from streams.ship.places import Places
 from streams.ship.sources import Form, UnreadableSource, chunks, form_of, origin_of
 from streams.ship.tail import Tail
@@ -157,6 +157,9 @@ class Shipper:
 
     async def _ship(self, found: Record | Rejected | None, line: Line, origin: str) -> None:
         self._tally.lines += 1
+        found = WRONG_CLOCK if isinstance(found, Clock) else found
+        if isinstance(found, Rejected):
+            self._tally.complaint = self._tally.complaint or f"{origin}:{line.number}: {found.detail}"
         if found is not None:
             await self._outbox.put(self._addresser.parcel(found, line, f"{origin}:{line.number}", wall_clock()))
         elif line.size:

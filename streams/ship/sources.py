@@ -8,17 +8,22 @@ import re
 import threading
 from collections.abc import AsyncIterator, Iterator
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from rules.intake.log_line import is_marked
+from streams.ship.lines import LineSplitter
 from streams.ship.rotated import DAMAGED, unpacked
+from streams.ship.unwrap import Unwrapper
 
 CHUNK = 256 * 1024
 STDIN = Path("-")
 
+FIRST_LINES = 100  # that are looked at for the form of what has no telling name
+
 _RECORD_SUFFIXES = {".jsonl", ".ndjson", ".json"}
-_DATED = re.compile(rb"\W{0,3}\d{4}-\d\d-\d\d[ T]\d\d:\d\d")
+_DATED = re.compile(rb"[^\w{]{0,3}\d{4}-\d\d-\d\d[ T]\d\d:\d\d")
 
 
 class UnreadableSource(Exception):  # noqa: N818  the operator's, not ours
@@ -40,14 +45,30 @@ class Chunk(NamedTuple):
 
 
 def form_of(path: Path, head: bytes) -> Form:
-    """The form by the file's name, else by its first line."""
+    """The form by the file's name, else by the first line that tells; in doubt records, of which nothing is skipped."""
     suffixes = set(path.suffixes)
     if suffixes & _RECORD_SUFFIXES:
         return Form.RECORDS
     if ".log" in suffixes:
         return Form.LOG
-    first = head.lstrip().partition(b"\n")[0]
-    return Form.LOG if _DATED.match(first) or is_marked(first.decode("utf-8", "replace")) else Form.RECORDS
+    told = (_form_of_line(line) for line in _first_lines(head))
+    return next((form for form in told if form is not None), Form.RECORDS)
+
+
+def _first_lines(head: bytes) -> Iterator[bytes]:
+    """Without what Docker or Kubernetes wrapped around them."""
+    lines, unwrapper = LineSplitter(), Unwrapper()
+    for wrapped in islice(lines.feed(head), FIRST_LINES):
+        yield from (line.body for line in unwrapper.feed(wrapped))
+    yield from (line.body for line in (lines.rest(), *unwrapper.rest()) if line is not None)
+
+
+def _form_of_line(line: bytes) -> Form | None:
+    """None: a line like any."""
+    text = line.lstrip()
+    if text.startswith((b"{", b"[{")):
+        return Form.RECORDS
+    return Form.LOG if _DATED.match(text) or is_marked(text.decode("utf-8", "replace")) else None
 
 
 def origin_of(path: Path) -> str:

@@ -13,6 +13,7 @@ class Tally:
     sent: Counter[str] = field(default_factory=Counter)
     lines: int = 0
     skipped: int = 0
+    complaint: str = ""  # of the first dead letter: file:line and why
 
     def summary(self) -> str:
         """One line a kind, dead letters always."""

@@ -8,8 +8,9 @@ import msgspec
 
 from rules.account import Account
 from rules.facts import Heard, Minutes, Partial, Sums, Watermark
-from rules.judge import Judge, Outcome
+from rules.judge import Judge
 from rules.moment import HOUR, MINUTE, Millis
+from rules.outcome import Outcome
 from rules.policy import Policy
 from rules.records import Calibration, Package, Reading
 from rules.ruling import Ruling

@@ -95,3 +95,14 @@ def test_a_gate_that_runs_open_is_named() -> None:
     assert condition.reason == (
         "15 calls passed unasked at gate-1 (timeout), gate-2 (timeout), gate-3 (timeout) and 2 more"
     )
+
+
+def test_a_policy_file_that_is_not_in_force_is_told() -> None:
+    """With the reason, also while Redis is away, and no more once the file is in force."""
+    known = Surroundings()
+    known.add(Sample(at=0, redis_away=True, policy="line 3, modles: unknown key"))
+    (found,) = conditions(known, Watch(), 0)
+    assert found.kind is Kind.POLICY_REFUSED
+    assert found.reason == "the changed policy file is not in force: line 3, modles: unknown key"
+    known.add(Sample(at=1))
+    assert list(conditions(known, Watch(), 1)) == []

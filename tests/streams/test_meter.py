@@ -17,6 +17,8 @@ from rules.facts import Fact, Partial, Watermark
 from rules.moment import DAY, MINUTE
 from rules.policy import Policy
 from rules.records import Reason
+from rules.rulebook import Rulebook
+from streams.active import Active
 from streams.facts_topic import FactsTopic
 from streams.meter import Meter
 from streams.metrics import Metrics
@@ -216,3 +218,18 @@ def test_invented_models_do_not_swell_the_metrics() -> None:
     found.handle(2_000)
     assert generate_latest(registry).count(b"blastdoor_gateway_refusals_total{") == 501
     assert registry.get_sample_value("blastdoor_gateway_refusals_total", {"model": "(other)"}) == 1_500
+
+
+def test_events_after_a_change_are_counted_under_the_new_policy() -> None:
+    """An alias holds for later events only; what was counted stays where it is."""
+    bed = partition()
+    bed.append(usage("a", 1), NOON)
+    bed.handle(1)
+    policy = msgspec.structs.replace(Policy(), aliases={"m": "canonical"})
+    step: Any = bed.step
+    step.adopt(Active(policy=policy, rulebook=Rulebook(()), senders={}))
+    bed.append(usage("b", 2), NOON)
+    bed.handle(1)
+    bed.flush(NOON)
+    sums = {fact.scope: fact.sums.tokens for fact in facts(bed) if isinstance(fact, Partial)}
+    assert sums == {"model:m": 1, "model:canonical": 2}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from streams.commands.worker import command
@@ -21,6 +22,14 @@ def test_a_mistake_of_the_operator_s_has_an_exit_code_of_its_own(tmp_path: Path)
     done = CliRunner().invoke(command, ["--policy", str(policy)])
     assert done.exit_code == MISUSE
     assert "timezone" in done.output
+
+
+def test_a_broker_that_is_not_there_is_told_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    """Without the client's own talk beside it, and with 1: it may come."""
+    done = CliRunner().invoke(command, ["--http", "127.0.0.1:0", "--kafka", "127.0.0.1:1"])
+    assert done.exit_code == 1
+    assert done.output.endswith("Error: no Kafka broker answers at 127.0.0.1:1\n")
+    assert "aiokafka" not in done.output + capfd.readouterr().err
 
 
 def test_a_taken_port_is_told_in_one_line() -> None:

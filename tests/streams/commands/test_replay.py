@@ -112,7 +112,23 @@ def test_a_recording_without_readings_ends_with_three(tmp_path: Path) -> None:
     """There is nothing to judge by, and a script hears of it."""
     path = tmp_path / "usage.jsonl"
     path.write_text('{"type":"usage","id":"1","ts":"2026-08-13T11:00:00Z","model":"m","total_tokens":1}\n')
-    assert "0 readings, 1 calls" in run(path, code=3).stdout
+    found = run(path, code=3)
+    assert "0 readings, 1 calls" in found.stdout
+    assert found.stderr == "Error: there are 1 calls, but no balance reading to judge by\n"
+
+
+@pytest.mark.parametrize("more", [[], ["--json"], ["--report"]])
+def test_what_is_no_recording_is_told(tmp_path: Path, more: list[str]) -> None:
+    """With the place and the reason of the first line, and 3, however it was to be shown."""
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary\n")
+    said = run(path, *more, code=3).stderr
+    assert said.startswith(f"Error: this is no recording: nothing in it is usage or a balance reading; {path}:1: ")
+
+
+def test_a_span_without_readings_ends_with_three() -> None:
+    """Though the recording has some."""
+    assert "between --since and --until" in run(FIRST, "--since", "2027-01-01", code=3).stderr
 
 
 def test_mistakes_have_codes(tmp_path: Path) -> None:
@@ -129,7 +145,8 @@ def test_what_cannot_be_read_is_counted(tmp_path: Path) -> None:
     """It stops nothing, and the summary says how much it was."""
     path = tmp_path / "mixed.jsonl"
     path.write_text('{"type":"balance","id":"b","ts":"2026-08-13T11:00:00Z","model":"m","available":5}\nnonsense\n')
-    assert "1 unreadable" in run(path).stdout
+    assert "1 unreadable" in (told := run(path).stdout)
+    assert f"the first that could not be read: {path}:2: " in told
 
 
 def test_a_missing_library_is_named_before_anything_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

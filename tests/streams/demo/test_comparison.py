@@ -78,12 +78,20 @@ COMPARED = [field.name for field in fields(Decision) if field.name != "version" 
 
 @pytest.mark.parametrize("name", COMPARED)
 def test_a_difference_in_any_field_is_told(expected: Expected, decisions: list[Decision], name: str) -> None:
-    """By the field's name, with both values."""
+    """By the field's name (of a mapping with the entry's), with both values."""
     others: dict[str, Any] = {"action": Action.KILL, "complete": False, "counted_gate": {"2026-08-13": 1}}
     other = replace(decisions[-1], **{name: others.get(name, "other")})
     (told,) = differences(expected.replayed[-1], other, ZONE)
-    assert told.startswith(f"{name}: ")
+    assert told.startswith((f"{name}: ", f"{name}."))
     assert "by replay" in told
+
+
+def test_of_a_mapping_only_what_differs_is_told(expected: Expected, decisions: list[Decision]) -> None:
+    """And no value in more than a line."""
+    other = replace(decisions[-1], counted_gate={**decisions[-1].counted_gate, "2026-08-13": 1}, reason="x" * 500)
+    told = differences(expected.replayed[-1], other, ZONE)
+    assert "counted_gate.2026-08-13: 1 by Kafka, nothing by replay" in told
+    assert max(map(len, told)) < 250
 
 
 def test_a_decision_that_did_not_come_is_told(expected: Expected) -> None:

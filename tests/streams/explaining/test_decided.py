@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from blastdoor_gateway.contract import Decision
 
-from rules.book import Sight
 from rules.grounds import Grounds
+from rules.outcome import Sight
 from rules.replay import Replay
 from rules.ruling import Ruling
 from streams.decision import to_decision
@@ -31,14 +31,14 @@ def ruled(files) -> tuple[Ruling, Sight, Replay]:
     replay = Replay(POLICY, RULEBOOK, ())
     for _ in replay.run(Recording(files, ZONE).records):
         pass
-    (book,) = replay.judge.books.values()
+    (book,) = replay.judge.models().values()
     sight = book.look(replay.meter.clock.now, replay.judge.marks)
     return book.rule(sight, RULEBOOK), sight, replay
 
 
 def decide(files) -> Decision:
     ruling, sight, replay = ruled(files)
-    (book,) = replay.judge.books.values()
+    (book,) = replay.judge.models().values()
     account = book.account(sight)
     return to_decision(ruling, (7, 1), ZONE, account, book.grounds(sight, ruling, RULEBOOK, replay.judge.marks))
 
@@ -95,7 +95,7 @@ def test_grounds_stay_small() -> None:
     replay = Replay(POLICY, RULEBOOK, ())
     records = Recording([SCENARIOS / "expiring-live.jsonl.gz"], ZONE).records
     for replayed in islice(replay.run(records), 200):
-        (book,) = replay.judge.books.values()
+        (book,) = replay.judge.models().values()
         sight = book.look(replayed.reading.at, replay.judge.marks)
         grounds = book.grounds(sight, book.rule(sight, RULEBOOK), RULEBOOK, replay.judge.marks)
         sizes.append(len(msgspec.json.encode(grounds)))

@@ -70,6 +70,7 @@ def test_malformed_lines_become_dead_letters_and_stop_nothing(target: Any, tmp_p
     file.write_bytes(b"\n".join([*lines, b"", b"  \t", GOOD]))
     result = run(file, *target.options)
     assert result.exit_code == 0, result.output
+    assert f"the first dead letter: {file}:1: " in result.output
     found = target.read(target.topics.dead_letters)
     assert {record.key.decode() for record in found} == {f"{file}:{number}" for number in range(1, 1001)}
     letters = {record.key.decode(): DeadLetter.decode(record.value) for record in found}
@@ -92,7 +93,8 @@ def test_records_of_every_kind_go_to_their_topics(target: Any, tmp_path: Path) -
         '{"type":"control","id":"k","ts":1786590480,"by":"op","why":"w","action":"kill","scope":"global"}\n'
         '{"type":"clock","ts":1786590480}\n'
     )
-    run(file, *target.options)
+    said = run(file, *target.options).output
+    assert f"the first dead letter: {file}:4: only `ship --clock event` may move the clock" in said
     assert [record.id for record in records(target.read(target.topics.balances))] == ["b", "c"]
     assert [record.id for record in records(target.read(target.topics.controls))] == ["k"]
     (letter,) = [DeadLetter.decode(record.value) for record in target.read(target.topics.dead_letters)]

@@ -21,12 +21,19 @@ FORMS = [
     ("-", b"\n\n" + USAGE, Form.LOG),
     ("-", b"[2026-08-13 10:54:30] started\n", Form.LOG),
     ("-", b"gate | [PRE-BLOCK] m\n", Form.LOG),
+    ("out.txt", b"gateway 2.1 starting\n" + USAGE, Form.LOG),
+    ("out.txt", b"gateway 2.1 starting\n" + USAGE.rstrip(), Form.LOG),
+    ("out.txt", b'# export of monday\n{"type":"usage"}\n' + USAGE, Form.RECORDS),
+    ("out", b'[{"type":"usage"},\n', Form.RECORDS),
+    ("-", b'{"log":"' + USAGE.strip() + b'\\n","stream":"stdout","time":"2026-08-13T02:54:30Z"}\n', Form.LOG),
+    ("-", b"2026-08-13T02:54:30.1Z stdout F " + USAGE, Form.LOG),
+    ("-", b'2026-08-13T02:54:30.1Z stdout F {"type":"usage"}\n', Form.RECORDS),
     ("out.txt", b"2026-08-13T10:54:30Z hello\n", Form.LOG),
 ]
 
 
 @pytest.mark.parametrize(("name", "head", "form"), FORMS)
-def test_the_name_tells_the_form_or_else_the_first_line(name: str, head: bytes, form: Form) -> None:
+def test_the_name_tells_the_form_or_else_the_first_line_that_does(name: str, head: bytes, form: Form) -> None:
     """In doubt they are records: what cannot be read is then kept, not passed over."""
     assert form_of(Path(name), head) == form
 
