@@ -34,6 +34,7 @@ from rules.pool_state import Metered, PoolState
 from rules.records import Calibration, Reading
 from rules.rulebook import Rulebook, Verdict
 from rules.ruling import Ruling, changed, is_history
+from rules.saying import OBSERVED
 from rules.scope_book import Situation
 from rules.scope_facts import FactValue
 from rules.testimony import Court, believed_from, ended, lag_bound, moves, remembered, witnesses
@@ -78,6 +79,7 @@ class ModelBook:
         self._policy = policy
         self._terms: ModelTerms = policy.terms(self.model)
         self._calendar: Calendar = policy.calendar()
+        self._sight: Sight | None = None
 
     @classmethod
     def open(cls, scope: Scope, policy: Policy, row: Any = None) -> ModelBook:
@@ -125,8 +127,8 @@ class ModelBook:
 
     def consider(self, situation: Situation, before: Ruling | None) -> Outcome:
         """Look, rule, and find out what is new about it."""
-        now, marks, rulebook = situation
-        sight = self.look(now, marks)
+        now, marks, rulebook, anew = situation
+        sight = (None if anew else self.glance(now)) or self.look(now, marks)
         ruling = self.rule(sight, rulebook)
         alerts = self.announce(ruling, sight)
         self.turn(ruling, before)
@@ -149,7 +151,16 @@ class ModelBook:
         self.row.calibrations = []
         bounds, noticed = infer(pool, self._terms, metered, now)
         notices += noticed
-        return Sight(now, metered, bounds, notices)
+        self._sight = Sight(now, metered, bounds, notices, self._used(metered))
+        return self._sight
+
+    def glance(self, now: Millis) -> Sight | None:
+        """The same when nothing but usage was added since the last look, at a fraction of the cost: what the pool is
+        does not depend on it. None if there was no look today."""
+        last = self._sight
+        if last is None or last.metered.day != self._calendar.day(now):
+            return None
+        return last._replace(now=now, notices=[], used=self._used(last.metered))
 
     def rule(self, sight: Sight, rulebook: Rulebook, formula: str | None = None) -> Ruling:
         """What holds then. `formula` in place of the policy's own is for comparison."""
@@ -302,6 +313,10 @@ class ModelBook:
             yesterday=None if since is None else self._whole(self._calendar.previous(day), since),
         )
 
+    def _used(self, metered: Metered) -> int:
+        seeded = metered.since is not None and self._calendar.day(metered.since) == metered.day
+        return self.counter.tokens(metered.day) + (metered.curve.seed if seeded else 0)
+
     def _whole(self, day: Day, since: Millis) -> int | None:
         """Tokens of a day that was metered in full, or whose beginning gateways told; None of any other."""
         seeded = self._calendar.day(since) == day and self.counter.is_seeded(day)
@@ -332,6 +347,7 @@ class ModelBook:
     def _ruling(self, sight: Sight, limit: Limit, verdict: Verdict) -> Ruling:
         day = sight.metered.day
         observing = self._policy.mode is Mode.OBSERVE
+        would = {name: text.format(action=verdict.action) if observing else "" for name, text in OBSERVED.items()}
         return Ruling(
             scope=self.scope,
             at=sight.now,
@@ -340,7 +356,8 @@ class ModelBook:
             action="allow" if observing else verdict.action,
             observed=observing,
             rule=verdict.rule,
-            reason=f"observed only, would be {verdict.action}: {verdict.reason}" if observing else verdict.reason,
+            reason=would["en"] + verdict.reason,
+            told=would[self._policy.alerts.language] + verdict.told,
             severity=verdict.severity,
             formula=limit.formula,
             policy=self._policy.hash,

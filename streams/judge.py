@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
+from blastdoor_gateway.contract import Decision
 from msgspec import Struct
 
 from rules.alerts import Alert
@@ -29,7 +30,7 @@ from streams.legacy_input import legacy_input
 from streams.log_lines import told
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
-from streams.ruling_metrics import hide, show, show_account, show_formulas
+from streams.ruling_metrics import count, hide, show, show_account, show_formulas
 from streams.spans import Spans
 from streams.topics import Topics, facts_partition
 from streams.trails import NO_TRAIL, Arrivals, Trail
@@ -42,7 +43,7 @@ class JudgeStep:
     """Delivery step over `facts`. Rows: the facts as merged, a book for each scope, and the epoch of its versions."""
 
     name = "judge"
-    interval = 0.0
+    interval = 0.05
 
     def __init__(
         self,
@@ -73,6 +74,7 @@ class JudgeStep:
         self._benches: dict[int, Bench] = {}
         self._actions: dict[str, str] = {}  # last logged
         self._touch: dict[int, Callable[[], None]] = {}
+        self._unshown: dict[str, Ruling] = {}
         self._arrivals: dict[int, Arrivals] = {}
         metrics.expect_rules(rulebook)
 
@@ -112,7 +114,10 @@ class JudgeStep:
         outputs += [self._close(scope) for scope in bench.judge.take_closed()]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         outputs += self._refused.pop(partition, ())
-        rows = bench.take_rows()
+        if moment.whole:  # once a second is often enough for gauges, which cost more than a ruling
+            self._show()
+        # What was told is kept with it: told again, an alert might not be the same.
+        rows = bench.take_rows() if outputs or moment.whole else {}
         return Flush(outputs, rows) if outputs or rows else None
 
     def revoked(self, partition: int) -> None:
@@ -155,6 +160,7 @@ class JudgeStep:
     def _forget(self, scope: Scope) -> None:
         self._publisher.forget(scope)
         hide(self._metrics, scope)
+        self._unshown.pop(scope, None)
         self._actions.pop(scope, None)
 
     def _refuse(self, partition: int, record: Record, rejected: Rejected) -> None:
@@ -166,10 +172,10 @@ class JudgeStep:
         trail = arrivals.take(ruled.outcome.ruling.scope)
         if self._spans is not None and ruled.outcome.history:
             trail = self._spans.decided(trail, ruled.outcome.ruling)
-        raw = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None, trail)
-        scope = ruled.outcome.ruling.scope.encode()
+        decision = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None, trail)
         outputs = []
         if ruled.outcome.history:
+            scope, raw = decision.scope.encode(), decision.to_json()
             outputs = [
                 Output(self._topics.decisions, None, scope, raw, trail.headers),
                 Output(self._topics.decisions_latest, None, scope, raw, trail.headers),
@@ -182,17 +188,23 @@ class JudgeStep:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
         return to_output(self._topics.alerts, alert)
 
-    def _publish(self, ruled: Ruled, grounds: Struct | None = None, trail: Trail = NO_TRAIL) -> bytes:
+    def _publish(self, ruled: Ruled, grounds: Struct | None = None, trail: Trail = NO_TRAIL) -> Decision:
         ruling = ruled.outcome.ruling
         decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account, grounds)
         self._publisher.offer(decision, legacy_input(ruling, self._policy), trail.sent)
-        show(self._metrics, ruling, history=ruled.outcome.history)
+        count(self._metrics, ruling, history=ruled.outcome.history)
+        self._unshown[ruling.scope] = ruling
         if ruled.outcome.account is not None:
             show_account(self._metrics, ruling.scope, ruled.outcome.account)
         if ruled.outcome.history:
             show_formulas(self._metrics, ruled.outcome, self._policy)
         self._log(ruling)
-        return decision.to_json()
+        return decision
+
+    def _show(self) -> None:
+        for ruling in self._unshown.values():
+            show(self._metrics, ruling)
+        self._unshown.clear()
 
     def _log(self, ruling: Ruling) -> None:
         """One line for each change of what a gateway is told to do, with the reason."""

@@ -18,6 +18,7 @@ from rules.moment import HOUR, MINUTE
 from rules.policy import Policy
 from rules.records import Reading
 from streams.active import Active
+from streams.delivery.step import Moment
 from streams.judge import JudgeStep
 from streams.metrics import Metrics
 from streams.policy_file import default_rulebook, load_policy
@@ -109,7 +110,7 @@ def story(length: int) -> list[Fact]:
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("handle"), st.integers(1, 30)),
-        st.tuples(st.just("flush"), st.booleans()),
+        st.tuples(st.sampled_from(["flush", "tell"]), st.booleans()),
         st.tuples(st.just("crash"), st.just(0)),
     ),
     max_size=20,
@@ -123,10 +124,10 @@ def run(steps: list[tuple[str, int]], *, event_clock: bool) -> Bed:
     for step, argument in steps:
         if step == "handle":
             bed.partition.handle(argument)
-        elif step == "flush":
-            bed.partition.flush(bed.now, dies_after_outputs=bool(argument))
-        else:
+        elif step == "crash":
             bed.partition.start()
+        else:
+            bed.partition.flush(bed.now, whole=step == "flush", dies_after_outputs=bool(argument))
     bed.finish()
     return bed
 
@@ -145,6 +146,46 @@ def test_crashes_anywhere_change_no_ruling(event_clock: bool, steps: list[tuple[
     assert comparable(shaken.desk.offered[-1]) == comparable(plain.desk.offered[-1])
     if event_clock:  # on a wall clock what is seen in between depends on when one looks
         assert {alert.id for alert in shaken.alerts()} == {alert.id for alert in plain.alerts()}
+
+
+def test_usage_is_told_at_once_and_bounds_once_a_second() -> None:
+    """Sums alone move what was used and nothing else; minutes and watermarks wait for the next look at everything."""
+    bed = Bed(event_clock=False)
+    bed.add(*story(3))
+    bed.now = START + 64 * MINUTE
+    before = bed.finish()
+    bed.add(Partial("model:m", 0, "2026-08-13", 0, 900, Sums(tokens=999_000), unplaced=849_000))
+    at_once = bed.finish()
+    assert at_once.used == (before.used or 0) + 849_000
+    assert (at_once.limit, at_once.pool_high) == (before.limit, before.pool_high)
+    bed.add(*minute_of_story(64, (999_000, 150_000)))
+    bed.now += MINUTE
+    assert bed.finish().used == at_once.used
+
+
+def test_what_was_used_at_once_is_blocked_at_once() -> None:
+    """A limit holds against sums whose minutes are still to come, and people hear of it."""
+    bed = Bed(event_clock=False)
+    bed.add(*story(3))
+    bed.now = START + 64 * MINUTE
+    assert bed.finish().action == "allow"
+    bed.add(Partial("model:m", 0, "2026-08-13", 0, 900, Sums(tokens=3_000_000), unplaced=2_850_000))
+    assert bed.finish().action == "block"
+    assert [alert.threshold for alert in bed.alerts() if alert.threshold] == [0.8, 1.0]
+
+
+def test_rows_are_given_with_what_was_told_and_otherwise_once_in_a_while() -> None:
+    """A flush in between that tells nobody anything keeps its rows for the next whole one."""
+    bed = Bed(event_clock=False)
+    bed.add(*story(3))
+    bed.finish()
+    bed.add(Partial("model:m", 0, "2026-08-13", 0, 900, Sums(tokens=151_000), unplaced=1_000))
+    bed.partition.handle(1)
+    moment = Moment(len(bed.partition.log), True, bed.now, whole=False)
+    assert bed.step.flush(0, moment) is None
+    flush = bed.step.flush(0, moment._replace(whole=True))
+    assert flush is not None
+    assert "model:m|0|2026-08-13" in flush.rows
 
 
 def test_one_alert_each_at_80_and_at_100_percent() -> None:
