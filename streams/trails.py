@@ -21,7 +21,7 @@ from streams.delivery.step import Headers, Output, Record
 SENT = "blastdoor-sent"
 TRACE = "traceparent"
 _TRACEPARENT = re.compile(rb"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
-_SCOPE = re.compile(rb"(?:model|tenant):")
+_MODEL = b"model:"
 _LONGEST = 55
 
 
@@ -86,10 +86,11 @@ class Departures:
         return marked
 
     def _marked(self, output: Output, sent: tuple[str, bytes]) -> Output:
-        if not _SCOPE.match(output.key):
-            return output
+        """Of tenants, who are many, the time is not worth its cost."""
         trace = self._traces.get(output.key.rsplit(b"|", 2)[0]) if self._traces else None
-        return output._replace(headers=(sent,) if trace is None else (sent, (TRACE, trace)))
+        headers: Headers = (sent,) if output.key.startswith(_MODEL) else ()
+        headers += () if trace is None else ((TRACE, trace),)
+        return output._replace(headers=headers) if headers else output
 
 
 class Arrivals:

@@ -28,12 +28,13 @@ def departures() -> Departures:
 
 
 def test_facts_tell_when_the_oldest_record_was_sent() -> None:
-    """Sums of a scope carry it, watermarks and minutes do not; the next flush begins anew."""
+    """Sums of a model carry it; those of tenants, who are many, watermarks and minutes do not. The next flush begins
+    anew."""
     leaving = departures()
     leaving.note([usage(0), usage(1)])
     leaving.note([usage(2)])
-    marked = leaving.mark([MODEL, MINUTES, WATERMARK])
-    assert [output.headers for output in marked] == [((SENT, b"1000"),), (), ()]
+    marked = leaving.mark([MODEL, MINUTES, WATERMARK, MODEL._replace(key=b"tenant:acme|0|2026-08-13")])
+    assert [output.headers for output in marked] == [((SENT, b"1000"),), (), (), ()]
     assert leaving.mark([MODEL]) == [MODEL]
 
 
