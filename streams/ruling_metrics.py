@@ -8,11 +8,13 @@ from blastdoor_gateway.contract import Action
 from prometheus_client import Gauge
 
 from rules.account import Account
+from rules.facts import GLOBAL
 from rules.formulas import FORMULAS
 from rules.ledger import Amount
 from rules.limit import effective_limit
 from rules.outcome import Outcome
 from rules.policy import Policy
+from rules.prices import NANO
 from rules.ruling import Ruling
 from streams.metrics import Metrics
 
@@ -35,6 +37,8 @@ def show(metrics: Metrics, ruling: Ruling) -> None:
         _show_model(metrics, name, ruling)
     elif kind == "tenant":
         metrics.top_tenants.put(name, ruling.used, ruling.limit)
+    elif kind == GLOBAL:
+        _show_spend(metrics, ruling)
 
 
 def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:
@@ -51,6 +55,16 @@ def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:
     _set(metrics.lag_seconds, bounds.lag_seconds, model)
     metrics.complete.labels(model=model).set(bounds.complete)
     metrics.rules_in_force.put(model, ruling.rule)
+    if ruling.money:
+        _set_ends(metrics.charged_money, model, ruling.money["charged_low"] / NANO, ruling.money["charged_high"] / NANO)
+        _set(metrics.list_money, ruling.money["list"] / NANO, model)
+
+
+def _show_spend(metrics: Metrics, ruling: Ruling) -> None:
+    metrics.spend.labels(scope=GLOBAL).set(ruling.used / NANO)
+    metrics.spend_assumed.labels(scope=GLOBAL).set(ruling.money.get("assumed", 0) / NANO)
+    _set(metrics.spend_limit, None if ruling.limit is None else ruling.limit / NANO, GLOBAL)
+    metrics.closed.labels(scope=GLOBAL).set(ruling.action == Action.KILL.value)
 
 
 def hide(metrics: Metrics, scope: str) -> None:
@@ -61,14 +75,18 @@ def hide(metrics: Metrics, scope: str) -> None:
         _hide_model(metrics, name)
     elif kind == "tenant":
         metrics.top_tenants.drop(name)
+    elif kind == GLOBAL:
+        for gauge in (metrics.spend, metrics.spend_assumed, metrics.spend_limit, metrics.closed):
+            _set(gauge, None, GLOBAL)
 
 
 def _hide_model(metrics: Metrics, model: str) -> None:
     for gauge in (
         metrics.used, metrics.limit, metrics.lag_bound, metrics.reading, metrics.lag_seconds, metrics.complete,
+        metrics.list_money,
     ):  # fmt: skip
         _set(gauge, None, model)
-    for gauge in (metrics.pool, metrics.lag_tokens, metrics.charged):
+    for gauge in (metrics.pool, metrics.lag_tokens, metrics.charged, metrics.charged_money):
         _set_ends(gauge, model, None, None)
     for action in Action:
         _set(metrics.action, None, model, action.value)

@@ -99,6 +99,14 @@ ROWS = [
                     empty="an end of the pool is unknown")),
     ]),
     (8, [
+        (24, banded(graph("What the day costs", "Tokens beyond the free pool, between two bounds, and all tokens at "
+                          "list price, in the policy's currency.",
+                          line(_end("charged_money", "low"), "charged, at least"),
+                          line(_end("charged_money", "high"), "charged, at most"),
+                          line(_of("list_money"), "at list price"), empty="the model has no price"),
+                    "charged, at least", "charged, at most")),
+    ]),
+    (8, [
         (8, graph("Returns", "Yesterday's usage comes back today, up to the cap. Part of no limit before it is here.",
                   line(_of("expected_return_tokens"), "expected"), line(_of("returned_tokens"), "came"),
                   line(_of("return_overdue"), "overdue (1)"), empty="nothing is expected")),

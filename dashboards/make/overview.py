@@ -60,8 +60,24 @@ MODELS = table(
     empty="no model has been used yet",
 )
 
+SPENT = "max(blastdoor_spend_money)"
+NO_PRICES = "the policy has no prices"
+MONEY = [
+    (6, stat("Money today", "What today cost, on the policy's basis and in its currency.", now(SPENT),
+             empty=NO_PRICES)),
+    (6, stat("Share of the day's money", "Of what a day may cost. At 1 everything closes.",
+             now(f"{SPENT} / (max(blastdoor_spend_limit_money) > 0)"), unit="percentunit", limits=SHARE,
+             empty="no limit is set")),
+    (6, stat("Of it by assumption", "What models without a price of their own cost today.",
+             now("max(blastdoor_spend_assumed_money)"), limits=steps((None, "green"), (0.000001, "yellow")),
+             empty=NO_PRICES)),
+    (6, stat("Everything closed", "Yes while the kill switch is closed: no call is let through.",
+             now("max(blastdoor_closed)"), unit="bool_yes_no", limits=ANY_IS_BAD, empty="no limit is set")),
+]  # fmt: skip
+
 ROWS = [
     (4, NUMBERS),
+    (4, MONEY),
     (9, [
         (14, MODELS),
         (10, graph("Share of the limit used", "Used tokens over today's limit. At 1 calls are refused.",

@@ -46,6 +46,12 @@ SENTENCES = {
     "{n} tokens end unused from {day} on, at {rate} a day; {needed} a day would use them": (
         "按每日 {rate} 计，自 {day} 起将有 {n} tokens 未用即失效；每日 {needed} 可用完"
     ),
+    "the policy has no price for {id}: its tokens of the day are taken to cost {money} {name} at list price": (
+        "策略中没有 {id} 的价格：按假设的单价，今日用量计 {money} {name}"
+    ),
+    "{low} to {high} tokens went beyond the free pool, for {least} to {most} {name}": (
+        "{low} 至 {high} tokens 超出免费额度，计费 {least} 至 {most} {name}"
+    ),
     "{n} records could not be read within {m} minutes": "{m} 分钟内有 {n} 条记录无法读取",
     "no answer for {m} min": "已 {m} 分钟没有应答",
     "{used} of {most} MB are used": "{most} MB 中已用 {used} MB",

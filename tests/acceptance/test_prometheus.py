@@ -119,7 +119,12 @@ def queries() -> dict[Place, str]:
 async def test_every_query_finds_something(deploy: Callable[..., Any], tmp_path: Path) -> None:
     """Panels, annotations, recorded numbers and what alerts look at; and no rule fails while it is evaluated."""
     poller, gate = (f"{HOST}:{free_port()}" for _ in range(2))
-    async with deploy(event_clock=True) as deployment, guarding(deployment, gate) as guard:
+    policy = tmp_path / "worker.yaml"
+    policy.write_text(
+        "spend: {daily: 500, currency: CNY, basis: charged}\n"
+        f"prices: {{{MODEL}: {{input: 1, cached_input: 0.2, output: 2}}}}\n"
+    )
+    async with deploy(event_clock=True, policy=str(policy)) as deployment, guarding(deployment, gate) as guard:
         targets = {"blastdoor": deployment.stack.http[0], "poller": poller, "gate": gate}
         with polling(deployment, tmp_path, poller), watching(tmp_path, targets) as prometheus:
 
