@@ -39,6 +39,7 @@ from rules.ruling import Ruling, changed, is_history, ruled
 from rules.scope_book import Situation
 from rules.scope_facts import FactValue
 from rules.testimony import Court, believed_from, ended, lag_bound, moves, remembered, witnesses
+from rules.totals import Shortfall, missing, shortfall
 
 
 class BookRow(Struct, kw_only=True):
@@ -56,6 +57,7 @@ class BookRow(Struct, kw_only=True):
     closed_before: Day = ""
     last: Ruling | None = None  # the newest in the history
     evening: Evening | None = None  # how the day before ended
+    short: Shortfall = Shortfall()
     origins: dict[str, str] = {}  # reading id -> where it stood
     charged: dict[Day, Charged] = {}
 
@@ -237,10 +239,10 @@ class ModelBook:
         """What people should hear of a ruling and of what was noticed on the way to it, once."""
         row, alerting = self.row, self._policy.alerts
         row.refused_since = refused_since(row.refused_since, ruling)
-        found = [
-            *concerns(row.pool, sight.metered, ruling, row.refused_since, alerting.watch, self._calendar),
-            *money_concerns(costs, ruling, self._policy.currency),
-        ]
+        found = list(concerns(row.pool, sight.metered, ruling, row.refused_since, alerting.watch, self._calendar))
+        row.short = shortfall(row.short, self.counter, sight.metered, self._calendar, sight.now)
+        found += missing(row.short)
+        found += money_concerns(costs, ruling, self._policy.currency)
         alerts, row.announced = announce(ruling, sight.notices, row.announced, alerting, row.pool.told, found)
         return alerts
 
