@@ -2,7 +2,7 @@
 handed on as they came.
 
 Whom spans are sent to is said by OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_ENDPOINT` and the like). Sending is
-done by a thread of the SDK; when nobody takes them, spans are dropped and nothing waits.
+done by a thread of the SDK; when nobody takes them, spans are dropped and nothing waits, not even the process's end.
 """
 
 from __future__ import annotations
@@ -58,6 +58,6 @@ def open_spans(wanted: bool) -> Spans | None:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
     except ImportError:
         return None
-    provider = TracerProvider(resource=Resource.create({"service.name": "blastdoor"}))
+    provider = TracerProvider(resource=Resource.create({"service.name": "blastdoor"}), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return Spans(provider)

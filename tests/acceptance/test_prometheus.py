@@ -28,7 +28,7 @@ from tests.dashboards.boards import asked, spoken
 from tests.dashboards.prometheus import Prometheus
 from tests.dashboards.test_rules import RECORDED, RULES
 
-pytestmark = [pytest.mark.embedded, pytest.mark.prometheus, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.embedded, pytest.mark.prometheus, pytest.mark.timeout(420)]
 
 SERIES = re.compile(r"(?<![\w:])blastdoor_[a-z_]+(?![\w:])")
 PATIENCE = 120.0
