@@ -7,7 +7,7 @@ lands in its twin's partition.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 # Producers retry within minutes. 50,000 offsets are 12 s at 4,000/s in one partition and hours for a small gateway; at
 # about 180 bytes an id,
@@ -28,16 +28,16 @@ class DuplicateWindow:
     def seen(self, event_id: str, offset: int) -> bool:
         """Note that `event_id` stands at `offset`; true if it also stood at one of the offsets before, within the
         window."""
-        last = self._last.pop(event_id, None)
-        self._last[event_id] = offset  # at the end: the dict stays ordered by offset
-        return last is not None and offset - self.window <= last < offset
+        return not self.fresh([event_id], [offset])[0]
 
-    def all_new(self, event_ids: Sequence[str], offsets: Sequence[int]) -> bool:
-        """Note many ids if none of them was seen before; false, and nothing is noted, if one may have been."""
-        if not self._last.keys().isdisjoint(event_ids) or len(set(event_ids)) < len(event_ids):
-            return False
-        self._last.update(zip(event_ids, offsets, strict=True))
-        return True
+    def fresh(self, event_ids: Iterable[str], offsets: Iterable[int]) -> list[bool]:
+        """The same of many, told the other way round: which of them are no duplicates."""
+        last, take, window, fresh = self._last, self._last.pop, self.window, []
+        for event_id, offset in zip(event_ids, offsets, strict=True):
+            before = take(event_id, None)
+            last[event_id] = offset  # at the end: the dict stays ordered by offset
+            fresh.append(before is None or not offset - window <= before < offset)
+        return fresh
 
     def trim(self, position: int) -> None:
         """Forget what no offset from `position` on can ask for."""

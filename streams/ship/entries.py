@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
+from typing import NamedTuple
 
+from rules.calls import Calls
 from rules.intake.reader import Intake
 from streams.ship.event_clock import Entry, Found
 from streams.ship.lines import Line, LineSplitter
@@ -17,27 +19,44 @@ Progress = Callable[[Path, int], None]
 """Told of each source and how many of its bytes on the disk have been read."""
 
 
-def stretches(
-    source: Path, intake: Intake, form: Form | None, progress: Progress
-) -> Iterator[tuple[Sequence[Line], Sequence[Found]]]:
-    """The lines of one source, as many as are read at once, with what they say. `form` None: by the file's name or its
-    first line."""
+class Stretch(NamedTuple):
+    """Lines that follow one another, with what each of them says."""
+
+    lines: Sequence[Line]
+    found: Sequence[Found]
+
+
+def stretches(source: Path, intake: Intake, form: Form | None, progress: Progress) -> Iterator[Stretch | Calls]:
+    """The lines of one source, as many as are read at once. `form` None: by the file's name or its first line.
+
+    Where all of many lines are events of usage only these are given.
+    """
     lines, unwrapper, reader = LineSplitter(), Unwrapper(), None
     for chunk in all_chunks(source):
         reader = reader or LineReader(intake, form or form_of(source, chunk.data))
-        whole = unwrapper.feed_all(list(lines.feed(chunk.data)))
-        yield whole, reader.read_all(whole)
+        for cut in lines.cut(chunk.data):
+            calls = None if isinstance(cut, Line) or unwrapper.pending else reader.read_block(cut)
+            yield calls or _stretch(reader, unwrapper.feed_all([cut] if isinstance(cut, Line) else list(cut.lines())))
         progress(source, chunk.position)
     if reader is not None:
-        rest = list(remaining(lines, unwrapper))
-        yield rest, reader.read_all(rest)
+        yield _stretch(reader, list(remaining(lines, unwrapper)))
 
 
 def entries(source: Path, intake: Intake, form: Form | None, progress: Progress) -> Iterator[Entry]:
     """The same line by line."""
-    origin = origin_of(source)
-    for lines, found in stretches(source, intake, form, progress):
-        yield from map(Entry, found, lines, repeat(origin))
+    lines, unwrapper, reader, origin = LineSplitter(), Unwrapper(), None, origin_of(source)
+    for chunk in all_chunks(source):
+        reader = reader or LineReader(intake, form or form_of(source, chunk.data))
+        whole = unwrapper.feed_all(list(lines.feed(chunk.data)))
+        yield from map(Entry, reader.read_all(whole), whole, repeat(origin))
+        progress(source, chunk.position)
+    if reader is not None:
+        for line in remaining(lines, unwrapper):
+            yield Entry(reader.read(line), line, origin)
+
+
+def _stretch(reader: LineReader, lines: Sequence[Line]) -> Stretch:
+    return Stretch(lines, reader.read_all(lines))
 
 
 def remaining(lines: LineSplitter, unwrapper: Unwrapper) -> Iterator[Line]:
