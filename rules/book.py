@@ -26,7 +26,7 @@ from rules.limit import Limit, effective_limit
 from rules.marks import Marks
 from rules.minutes import MinuteSheets
 from rules.model_facts import model_facts
-from rules.moment import DAY, HOUR, Millis
+from rules.moment import DAY, HOUR, MINUTE, Millis
 from rules.outcome import Outcome, Sight
 from rules.policy import Mode, ModelTerms, Policy
 from rules.pool import infer, names, newest_change, observe
@@ -34,6 +34,7 @@ from rules.pool_state import Metered, PoolState
 from rules.records import Calibration, Reading
 from rules.rulebook import Rulebook, Verdict
 from rules.ruling import Ruling, changed, is_history
+from rules.saying import OBSERVED
 from rules.scope_book import Situation
 from rules.scope_facts import FactValue
 from rules.testimony import Court, believed_from, ended, lag_bound, moves, remembered, witnesses
@@ -57,10 +58,12 @@ class BookRow(Struct, kw_only=True):
     origins: dict[str, str] = {}  # reading id -> where it stood
 
 
+CALM: Millis = MINUTE
+"""So often a book without a balance is looked at without news."""
+
+
 class ModelBook:
     """The book of one model."""
-
-    wakes: Millis = 0  # readings age, and completeness bears on them
 
     def __init__(self, scope: Scope, policy: Policy, row: BookRow) -> None:
         self.scope = scope
@@ -68,6 +71,7 @@ class ModelBook:
         self.row = row
         self.counter = Counter(row.carried, row.closed_before)
         self.sheets = MinuteSheets(row.folded)
+        self._calm_until: Millis = 0
         self.adopt(policy)
 
     def adopt(self, policy: Policy) -> None:
@@ -81,6 +85,29 @@ class ModelBook:
     def open(cls, scope: Scope, policy: Policy, row: Any = None) -> ModelBook:
         """The book with its stored row, or a new one."""
         return cls(scope, policy, BookRow() if row is None else msgspec.convert(row, BookRow))
+
+    @property
+    def wakes(self) -> Millis:
+        """Readings age, and completeness bears on them; without any there is no limit that could change by itself."""
+        return 0 if self.is_heard else self._calm_until
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether a balance was ever told."""
+        pool = self.row.pool
+        return bool(pool.sync or pool.pending or pool.evidence or self.row.calibrations)
+
+    def is_over(self, until: Millis) -> bool:
+        """Whether by `until` nobody had told of a balance, or of usage, for longer than late usage is taken."""
+        if self.is_heard:
+            return False
+        newest = max(self.counter.days, default=None)
+        last = self.row.born if newest is None else self._calendar.end(newest)
+        return 0 < last < until - (self._policy.close_after_days + 2) * DAY
+
+    def keys(self) -> list[str]:
+        """Of all rows of usage that are kept."""
+        return [*self.counter.keys(), *self.sheets.keys()]
 
     def merge(self, fact: Stored) -> bool:
         """Take metered usage; says whether it was news."""
@@ -109,6 +136,7 @@ class ModelBook:
         news = bool(alerts) or changed(before, ruling) or closed is not None
         history = news and self.enter(ruling)
         account = self.account(sight) if history else None
+        self._calm_until = min(now + CALM, self._calendar.end(ruling.day))
 
         def because() -> Grounds:
             return self.grounds(sight, ruling, rulebook, marks)
@@ -319,6 +347,7 @@ class ModelBook:
     def _ruling(self, sight: Sight, limit: Limit, verdict: Verdict) -> Ruling:
         day = sight.metered.day
         observing = self._policy.mode is Mode.OBSERVE
+        would = {name: text.format(action=verdict.action) if observing else "" for name, text in OBSERVED.items()}
         return Ruling(
             scope=self.scope,
             at=sight.now,
@@ -327,7 +356,8 @@ class ModelBook:
             action="allow" if observing else verdict.action,
             observed=observing,
             rule=verdict.rule,
-            reason=f"observed only, would be {verdict.action}: {verdict.reason}" if observing else verdict.reason,
+            reason=would["en"] + verdict.reason,
+            told=would[self._policy.alerts.language] + verdict.told,
             severity=verdict.severity,
             formula=limit.formula,
             policy=self._policy.hash,

@@ -8,6 +8,7 @@ Rule 3: usage alone moves no bound. A scope is looked at anew for what is heard,
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,6 +26,9 @@ from rules.ruling import Ruling
 from rules.scope_book import Book, Situation
 
 BOOK = "book|"
+AT_ONCE = 500
+"""So many books that were asleep are looked at in one round, so that names which callers make up delay nobody."""
+LAST_NAME = chr(0x10FFFF)
 
 KINDS: Mapping[str, Callable[[Scope, Policy, Any], Book]] = {
     "model": ModelBook.open,
@@ -42,7 +46,10 @@ class Judge:
         self.books: dict[Scope, Book] = {}
         self._policy = policy
         self._rulebook = rulebook
+        self._named = policy.named()
         self._touched: set[Scope] = set()
+        self._closed: list[Scope] = []
+        self._latest: Millis = 0
         self._counted: set[Scope] = set()  # usage was added
         self._unkept: set[Scope] = set()  # ruled on since rows were last taken
         self._current: dict[Scope, Ruling] = {}
@@ -56,12 +63,12 @@ class Judge:
                 self._open(scope, row)
         for key, row in rows.items():
             if not key.startswith(BOOK):
-                self._merge(msgspec.convert(row, Stored))
+                self._take_up(key, msgspec.convert(row, Stored))
         self._touched.update(self.books)
 
     def adopt(self, policy: Policy, rulebook: Rulebook) -> None:
         """Go on under this policy, with all that is known: every scope is ruled on anew."""
-        self._policy, self._rulebook = policy, rulebook
+        self._policy, self._rulebook, self._named = policy, rulebook, policy.named()
         for book in self.books.values():
             book.adopt(policy)
         self._touched.update(self.books)
@@ -78,11 +85,24 @@ class Judge:
     def rule(self, now: Millis, *, every: bool = False) -> list[Outcome]:
         """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days."""
         anew, counted = self._touched, self._counted
-        self._touched, self._counted = set(), set()
+        self._touched, self._counted, self._latest = set(), set(), now
         if every:
             anew.update(scope for scope, book in self.books.items() if book.wakes <= now)
         outcomes = [self._rule(self._book(scope), now, anew=scope in anew) for scope in sorted(anew | counted)]
-        return [outcome for outcome in outcomes if outcome.news]
+        return [outcome for outcome in outcomes if outcome is not None and outcome.news]
+
+    def age(self, now: Millis) -> None:
+        """Touch what time alone may have changed: all that is awake, and of those that slept the longest overdue."""
+        if now < self._latest:  # the clock was set back: nobody is waited for that sleeps until then
+            self._touched.update(self.books)
+        due = sorted((book.wakes, scope) for scope, book in self.books.items() if book.wakes <= now)
+        awake = bisect_right(due, (0, LAST_NAME))
+        self._touched.update(scope for _, scope in due[: awake + AT_ONCE])
+
+    def take_closed(self) -> list[Scope]:
+        """The scopes whose books were closed since the last call: nothing is ruled about them any more."""
+        closed, self._closed = self._closed, []
+        return closed
 
     def ruling(self, scope: Scope) -> Ruling | None:
         """The ruling in force about a scope."""
@@ -107,14 +127,23 @@ class Judge:
         rows, self._rows, self._unkept = self._rows, {}, set()
         return rows
 
+    def _take_up(self, key: str, fact: Stored) -> None:
+        """A row of a book that is not worth one may go; one of a kind that is not known here is left alone."""
+        if not self._merge(fact) and not isinstance(fact, Watermark) and kind_of(fact.scope) in KINDS:
+            self._rows[key] = None
+
     def _merge(self, fact: Stored) -> bool:
         if isinstance(fact, Watermark):
-            return self.marks.merge(fact)
-        if kind_of(fact.scope) not in KINDS:
+            return self.marks.merge(fact)  # takes effect with the next tick
+        if kind_of(fact.scope) not in KINDS or (fact.scope not in self.books and self._says_nothing(fact)):
             return False
         if isinstance(fact, Partial):
             self._counted.add(fact.scope)
         return self._book(fact.scope).merge(fact)
+
+    def _says_nothing(self, fact: Stored) -> bool:
+        """Calls that used nothing of a model that nobody has named: failed ones, under any name."""
+        return isinstance(fact, Partial) and not (fact.sums.tokens or fact.seeds or fact.scope in self._named)
 
     def _book(self, scope: Scope) -> Book:
         book = self.books.get(scope)
@@ -124,13 +153,25 @@ class Judge:
         book = self.books[scope] = KINDS[kind_of(scope)](scope, self._policy, row)
         return book
 
-    def _rule(self, book: Book, now: Millis, *, anew: bool) -> Outcome:
+    def _rule(self, book: Book, now: Millis, *, anew: bool) -> Outcome | None:
         if anew:
             self._rows.update(dict.fromkeys(book.tidy(now)))
+            if book.scope not in self._named and book.is_over(min(now, self.marks.complete_until() or 0)):
+                self._close(book)
+                return None
         outcome = book.consider(Situation(now, self.marks, self._rulebook, anew), self._current.get(book.scope))
         self._current[book.scope] = outcome.ruling
         self._unkept.add(book.scope)
         return outcome
+
+    def _close(self, book: Book) -> None:
+        """Nobody has named it or used it for days: forget it. Used again, it begins anew."""
+        scope = book.scope
+        self._rows.update(dict.fromkeys([BOOK + scope, *book.keys()]))
+        for kept in (self.books, self._current, self._stored):
+            kept.pop(scope, None)
+        self._unkept.discard(scope)
+        self._closed.append(scope)
 
     def _keep(self, book: Book) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""

@@ -116,6 +116,7 @@ class RuleSpec(Struct, frozen=True, kw_only=True):
     when: str
     action: str
     says: str
+    says_zh: str = ""  # the same in Chinese; empty: there is only one
     alert: str | None = None  # severity
     priority: int = 0
 
@@ -218,6 +219,10 @@ class Policy(Struct, frozen=True, kw_only=True):
     def canonical(self, name: str) -> str:
         """The one name that all spellings of a model share."""
         return self.aliases.get(name, name)
+
+    def named(self) -> frozenset[str]:
+        """Scopes of the models that the policy names; all others were named by callers."""
+        return frozenset(f"model:{name}" for name in (*self.models, *self.aliases.values(), *self.prices))
 
     def calendar(self) -> Calendar:
         """The accounting days of this policy."""

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rules.condition import Condition, Failed, check_condition
 from rules.fault import Fault, meant, shown
 from rules.policy import RuleSpec
-from rules.saying import Saying
+from rules.saying import Piece, Saying
 from rules.scope_facts import Facts, FactSpec
 
 SCOPES = ("model", "tenant", "user", "ip", "global")
@@ -31,7 +31,7 @@ class Asked(Struct, frozen=True):
 
     rule: str
     severity: str
-    reason: str
+    reason: str  # in the language of alerts
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -40,6 +40,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     rule: str
     action: str
     reason: str
+    told: str = ""  # the same in the language of alerts
     severity: str | None = None  # of the alert the deciding rule asks for
     fired: tuple[str, ...] = ()  # all rules that hold, strictest first
     failed: tuple[str, ...] = ()  # rules that could not be evaluated: `name: cause`
@@ -52,6 +53,12 @@ class Rule(Struct, frozen=True):
     spec: RuleSpec
     condition: Condition
     says: Saying
+    translated: Saying | None = None  # into the language of alerts, where that is another
+
+    @property
+    def tells(self) -> Saying:
+        """What alerts say."""
+        return self.translated or self.says
 
 
 class Rulebook:
@@ -63,14 +70,17 @@ class Rulebook:
             self.rules[rule.spec.scope] = (*self.rules.get(rule.spec.scope, ()), rule)
 
     @classmethod
-    def compile(cls, specs: Sequence[RuleSpec], facts: Mapping[str, Sequence[FactSpec]]) -> Rulebook | list[Fault]:
-        """The rulebook, or every mistake in the rules. `facts`: the documented facts of each kind of scope."""
+    def compile(
+        cls, specs: Sequence[RuleSpec], facts: Mapping[str, Sequence[FactSpec]], language: str = "en"
+    ) -> Rulebook | list[Fault]:
+        """The rulebook, or every mistake in the rules. `facts`: the documented facts of each kind of scope; `language`:
+        of alerts."""
         faults = [
             Fault(0, f"rules[{number}].{field}", message)
             for number, spec in enumerate(specs)
             for field, message in mistakes(spec, facts)
         ]
-        return faults or cls(_ready(spec) for spec in specs)
+        return faults or cls(_ready(spec, language) for spec in specs)
 
     def rule(self, kind: str, name: str) -> RuleSpec | None:
         """A rule by its name."""
@@ -90,14 +100,16 @@ def _verdict(fired: Sequence[Rule], facts: Facts) -> Verdict:
     if not fired:
         return Verdict(rule="", action="allow", reason="no rule applies")
     first = fired[0].spec
+    reason, translated = fired[0].says.about(facts), fired[0].translated
     return Verdict(
         rule=first.name,
         action=first.action,
-        reason=fired[0].says.about(facts),
+        reason=reason,
+        told=reason if translated is None else translated.about(facts),
         severity=first.alert,
         fired=tuple(rule.spec.name for rule in fired),
         asked=tuple(
-            Asked(rule.spec.name, rule.spec.alert, rule.says.about(facts)) for rule in fired if rule.spec.alert
+            Asked(rule.spec.name, rule.spec.alert, rule.tells.about(facts)) for rule in fired if rule.spec.alert
         ),
     )
 
@@ -111,19 +123,19 @@ def _with_failures(fired: Sequence[Rule], failed: Mapping[str, str], facts: Fact
         action = "block" if rule.spec.action == "kill" else rule.spec.action
         return replace(rule.spec, action=action)
 
-    ready = sorted((Rule(applied(rule), rule.condition, _sentence(rule, failed)) for rule in fired), key=_strictness)
+    ready = sorted((_excused(rule, applied(rule), failed.get(rule.spec.name)) for rule in fired), key=_strictness)
     return replace(_verdict(ready, facts), failed=tuple(f"{name}: {why}" for name, why in failed.items()))
 
 
-def _sentence(rule: Rule, failed: Mapping[str, str]) -> Saying:
-    why = failed.get(rule.spec.name)
-    return (
-        rule.says
-        if why is None
-        else Saying(
-            ((f"rule {rule.spec.name} could not be evaluated ({why}); it restricts calls, so it is taken to hold", ""),)
-        )
-    )
+def _excused(rule: Rule, spec: RuleSpec, why: str | None) -> Rule:
+    """The rule, or where it could not be evaluated a sentence that says so."""
+    if why is None:
+        return rule
+    name = spec.name
+    says = f"rule {name} could not be evaluated ({why}); it restricts calls, so it is taken to hold"
+    zh = f"规则 {name} 无法求值({why})；它会限制调用，因此视为成立"
+    translated = Saying((Piece(zh),)) if rule.tells.language == "zh" else None
+    return Rule(spec, rule.condition, Saying((Piece(says),)), translated)
 
 
 def _strictness(rule: Rule) -> tuple[int, int]:
@@ -146,8 +158,9 @@ def mistakes(spec: RuleSpec, facts: Mapping[str, Sequence[FactSpec]]) -> list[tu
     wrong = condition if isinstance(condition, str) else check_condition(condition, facts[spec.scope])
     if wrong:
         found.append(("when", wrong))
-    if wrong := _wrong_saying(spec.says, [fact.name for fact in facts[spec.scope]]):
-        found.append(("says", wrong))
+    known = [fact.name for fact in facts[spec.scope]]
+    sentences = [spec.says, *([spec.says_zh] if spec.says_zh else [])]
+    found += [("says", wrong) for sentence in sentences if (wrong := _wrong_saying(sentence, known))]
     if spec.action not in ACTIONS:
         found.append(("then.action", f"{shown(spec.action)} is not known here{meant(spec.action, ACTIONS)}"))
     return found
@@ -161,8 +174,9 @@ def _wrong_saying(template: str, known: Sequence[str]) -> str | None:
     return next((f"there is no fact {shown(name)}{meant(name, known)}" for name in names if name not in known), None)
 
 
-def _ready(spec: RuleSpec) -> Rule:
+def _ready(spec: RuleSpec, language: str) -> Rule:
     condition = Condition.compile(spec.when)
     if isinstance(condition, str):
         raise ValueError(condition)
-    return Rule(spec, condition, Saying.parse(spec.says))
+    translated = Saying.parse(spec.says_zh, "zh") if language == "zh" and spec.says_zh else None
+    return Rule(spec, condition, Saying.parse(spec.says), translated)

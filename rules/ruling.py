@@ -26,6 +26,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
     action: str
     rule: str
     reason: str
+    told: str = ""  # the same in the language of alerts
     severity: str | None
     formula: str
     policy: str

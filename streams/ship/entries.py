@@ -14,6 +14,7 @@ from streams.ship.lines import Line, LineSplitter
 from streams.ship.parcels import LineReader
 from streams.ship.sources import Form, all_chunks, form_of, origin_of
 from streams.ship.unwrap import Unwrapper
+from streams.ship.years import Years
 
 Progress = Callable[[Path, int], None]
 """Told of each source and how many of its bytes on the disk have been read."""
@@ -31,32 +32,34 @@ def stretches(source: Path, intake: Intake, form: Form | None, progress: Progres
 
     Where all of many lines are events of usage only these are given.
     """
-    lines, unwrapper, reader = LineSplitter(), Unwrapper(), None
+    lines, unwrapper, reader, years = LineSplitter(), Unwrapper(), None, Years()
     for chunk in all_chunks(source):
         reader = reader or LineReader(intake, form or form_of(source, chunk.data))
-        for cut in lines.cut(chunk.data):
-            calls = None if isinstance(cut, Line) or unwrapper.pending else reader.read_block(cut)
-            yield calls or _stretch(reader, unwrapper.feed_all([cut] if isinstance(cut, Line) else list(cut.lines())))
+        cuts = list(lines.cut(chunk.data))
+        calls = None if unwrapper.pending else reader.read_usage(cuts)
+        if calls is not None and years.are_steady(calls.ats):
+            yield calls
+        else:
+            whole = unwrapper.feed_all([line for cut in cuts for line in cut.lines()])
+            yield Stretch(whole, years.sift(reader.read_all(whole)))
         progress(source, chunk.position)
     if reader is not None:
-        yield _stretch(reader, list(remaining(lines, unwrapper)))
+        rest = list(remaining(lines, unwrapper))
+        yield Stretch(rest, years.sift(reader.read_all(rest)))
 
 
 def entries(source: Path, intake: Intake, form: Form | None, progress: Progress) -> Iterator[Entry]:
     """The same line by line."""
-    lines, unwrapper, reader, origin = LineSplitter(), Unwrapper(), None, origin_of(source)
+    lines, unwrapper, reader, years = LineSplitter(), Unwrapper(), None, Years()
+    origin = origin_of(source)
     for chunk in all_chunks(source):
         reader = reader or LineReader(intake, form or form_of(source, chunk.data))
         whole = unwrapper.feed_all(list(lines.feed(chunk.data)))
-        yield from map(Entry, reader.read_all(whole), whole, repeat(origin))
+        yield from map(Entry, years.sift(reader.read_all(whole)), whole, repeat(origin))
         progress(source, chunk.position)
     if reader is not None:
-        for line in remaining(lines, unwrapper):
-            yield Entry(reader.read(line), line, origin)
-
-
-def _stretch(reader: LineReader, lines: Sequence[Line]) -> Stretch:
-    return Stretch(lines, reader.read_all(lines))
+        rest = list(remaining(lines, unwrapper))
+        yield from map(Entry, years.sift(reader.read_all(rest)), rest, repeat(origin))
 
 
 def remaining(lines: LineSplitter, unwrapper: Unwrapper) -> Iterator[Line]:

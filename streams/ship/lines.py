@@ -24,17 +24,31 @@ class Line(NamedTuple):
     def is_too_large(self) -> bool:
         return self.size > LINE_LIMIT
 
+    @property
+    def length(self) -> int:
+        """In lines."""
+        return 1
+
+    def lines(self) -> Iterator[Line]:
+        """One by one."""
+        yield self
+
 
 class Block(NamedTuple):
     """Lines that follow one another, the last one without its line break."""
 
     number: int  # of the first
-    data: bytes
+    body: bytes
     length: int  # in lines
+
+    @property
+    def is_too_large(self) -> bool:
+        """A line in it may be."""
+        return len(self.body) > LINE_LIMIT
 
     def lines(self) -> Iterator[Line]:
         """One by one."""
-        for number, body in enumerate(self.data.split(b"\n"), self.number):
+        for number, body in enumerate(self.body.split(b"\n"), self.number):
             size = len(body)
             yield Line(number, (body if size <= LINE_LIMIT else body[:KEPT]).removesuffix(b"\r"), size)
 

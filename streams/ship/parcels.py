@@ -54,11 +54,12 @@ class LineReader:
             return Rejected(Reason.TOO_LARGE, f"a line of {line.size:,} bytes; up to {LINE_LIMIT:,} are read")
         return self._read(line.body) if line.body.strip() else None
 
-    def read_block(self, block: Block) -> Calls | None:
+    def read_usage(self, cuts: Sequence[Line | Block]) -> Calls | None:
         """Events of usage, if nothing else stands in these lines and none of them is wrapped."""
-        if self._read_usage is None or len(block.data) > LINE_LIMIT or WRAPPED in block.data:
+        if self._read_usage is None or not cuts or any(cut.is_too_large for cut in cuts):
             return None
-        return self._read_usage(block.data, block.length)
+        data = b"\n".join([cut.body for cut in cuts])
+        return None if WRAPPED in data else self._read_usage(data, sum(cut.length for cut in cuts))
 
     def read_all(self, lines: Sequence[Line]) -> Sequence[Record | Rejected | None]:
         """The same of many lines."""

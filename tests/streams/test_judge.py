@@ -328,3 +328,19 @@ def test_another_policy_decides_about_all_that_is_known() -> None:
     after = bed.finish()
     assert (after.used, after.policy, after.limit) == (before.used, policy.hash, 7)
     assert (before.policy, after.version > before.version) == (POLICY.hash, True)
+
+
+def test_a_forgotten_name_leaves_the_topic_and_the_metrics() -> None:
+    """Its last decision is a tombstone, its gauges are gone, and its keys are not renewed any more."""
+    bed = Bed(event_clock=False, partitions=1)
+    bed.add(Partial("model:made-up", 0, "2026-08-13", 0, 1, Sums(tokens=7)), Watermark("usage", 0, 0, 1, START, START))
+    bed.finish()
+    assert b'model="made-up"' in generate_latest(bed.metrics.registry)
+    bed.now = START + 8 * 24 * HOUR
+    bed.add(Watermark("usage", 0, 0, 2, bed.now, START))
+    bed.finish()
+    told = [output.value for output in bed.partition.sent if output.topic == TOPICS.decisions_latest]
+    assert told[-1] is None
+    assert bed.desk.forgotten == ["model:made-up"]
+    assert b'model="made-up"' not in generate_latest(bed.metrics.registry)
+    assert not [key for key in bed.partition.rows if "made-up" in key]
