@@ -38,6 +38,7 @@ from rules.saying import OBSERVED
 from rules.scope_book import Situation
 from rules.scope_facts import FactValue
 from rules.testimony import Court, believed_from, ended, lag_bound, moves, remembered, witnesses
+from rules.totals import Shortfall, missing, shortfall
 
 
 class BookRow(Struct, kw_only=True):
@@ -55,6 +56,7 @@ class BookRow(Struct, kw_only=True):
     closed_before: Day = ""
     last: Ruling | None = None  # the newest in the history
     evening: Evening | None = None  # how the day before ended
+    short: Shortfall = Shortfall()
     origins: dict[str, str] = {}  # reading id -> where it stood
 
 
@@ -224,7 +226,9 @@ class ModelBook:
         """What people should hear of a ruling and of what was noticed on the way to it, once."""
         row, alerting = self.row, self._policy.alerts
         row.refused_since = refused_since(row.refused_since, ruling)
-        found = concerns(row.pool, sight.metered, ruling, row.refused_since, alerting.watch, self._calendar)
+        found = list(concerns(row.pool, sight.metered, ruling, row.refused_since, alerting.watch, self._calendar))
+        row.short = shortfall(row.short, self.counter, sight.metered, self._calendar, sight.now)
+        found += missing(row.short)
         alerts, row.announced = announce(ruling, sight.notices, row.announced, alerting, row.pool.told, found)
         return alerts
 
