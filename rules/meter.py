@@ -198,6 +198,7 @@ class PartitionMeter:
             self.counts.differing += window.differing - before
             offsets, calls, ats = _of(offsets, fresh), _of(calls, fresh), _of(ats, fresh)
         self.counts.counted += len(calls)
+        counted = False  # of many calls all are, of one perhaps not
         for minute, of_minute, at_offsets in _by_minute(offsets, calls, ats):
             names = [call.model for call in of_minute]
             last = dict(zip(names, at_offsets, strict=True))
@@ -205,7 +206,11 @@ class PartitionMeter:
             for name, call in zip(names, of_minute, strict=True):
                 models[name].append(call)
             for name, of_model in models.items():
-                self._count(self._policy.canonical(name), minute, of_model, last[name])
+                counted = self._count(self._policy.canonical(name), minute, of_model, last[name])
+        told = [(call, at, call.today) for call, at in zip(calls, ats, strict=True) if call.today is not None]
+        for call, at, today in told if counted else ():  # in the order of the log: each is compared with the last
+            row = self._partial(self._policy.canonical(call.model), self._calendar.day(at))
+            self._compare_totals(row, at // MINUTE * MINUTE, call, today)
         self._highest = max(self._highest, newest)
 
     def _refuse(self, at: Millis) -> Rejected | None:
@@ -241,20 +246,22 @@ class PartitionMeter:
             self._minutes[model, hour] = row
         return row
 
-    def _count(self, model: str, minute: int, calls: Sequence[Call], offset: int) -> None:
-        """Add one model's calls of one minute; days begin with a minute, so all are of one day."""
+    def _count(self, model: str, minute: int, calls: Sequence[Call], offset: int) -> bool:
+        """Add one model's calls of one minute; days begin with a minute, so all are of one day.
+
+        False: the row has them already.
+        """
         sums = self._summed(calls)
         row = self._partial(model, self._calendar.day(minute * MINUTE))
-        if self._advance(row, offset):
+        counted = self._advance(row, offset)
+        if counted:
             row.sums.add(sums)
             row.unplaced += sums.tokens
-            for call in calls:
-                if call.today is not None:
-                    self._compare_totals(row, minute * MINUTE, call, call.today)
         if sums.tokens:
             sheet = self._hour(model, minute // MINUTES_AN_HOUR)
             if self._advance(sheet, offset):
                 sheet.tokens[minute % MINUTES_AN_HOUR] += sums.tokens
+        return counted
 
     def _summed(self, calls: Sequence[Call]) -> Sums:
         """The hot path: everything that is summed of a call, in one loop over plain numbers."""
