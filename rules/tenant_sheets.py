@@ -12,9 +12,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from operator import add
-from typing import Protocol
 
 from rules.calendar import Day
+from rules.calls import Call
 from rules.cells import UNASSIGNED, WIDTH, Cell, Sheet, shortened
 
 MOST_VALUES = 200  # of a tenant, dimension and day
@@ -35,33 +35,6 @@ _CALL, _PROMPT, _COMPLETION, _CACHED = 1 << _LANE, 2 * _LANE, 3 * _LANE, 4 * _LA
 _BYTES = 8 * 8
 _apart = struct.Struct("<8Q").unpack
 _HIT, _SAVED, _GUARDED = (1 << 5 * _LANE) + _CALL, 6 * _LANE, 7 * _LANE
-
-
-class Call(Protocol):
-    """What is summed of a finished call. What is absent is None or empty."""
-
-    @property
-    def model(self) -> str: ...
-    @property
-    def total_tokens(self) -> int | None: ...
-    @property
-    def prompt_tokens(self) -> int | None: ...
-    @property
-    def completion_tokens(self) -> int | None: ...
-    @property
-    def cached_tokens(self) -> int | None: ...
-    @property
-    def tenant(self) -> str | None: ...
-    @property
-    def department(self) -> str | None: ...
-    @property
-    def user(self) -> str | None: ...
-    @property
-    def knowledge_base(self) -> str | None: ...
-    @property
-    def cache_hit(self) -> bool | None: ...
-    @property
-    def source(self) -> str | None: ...
 
 
 class TenantSheets:
