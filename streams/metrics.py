@@ -39,7 +39,6 @@ class Metrics:
         self._scopes()
         self._outlets()
         self._intake()
-        self._rollups()
         self.in_force = Tally(self.scopes_in_force)
         self.rules_in_force = OneOf(self.rule)
         self.top_tenants = TopTenants(self.tenant_used, self.tenant_limit)
@@ -154,17 +153,6 @@ class Metrics:
         )
         for outcome in ("accepted", "rejected", "unacknowledged"):
             self.received.labels(outcome=outcome)
-
-    def _rollups(self) -> None:
-        to = self.registry
-        self.foreign_sheets = Counter(
-            "blastdoor_foreign_sheets", "Records on the topic of sheets that are none of ours.", registry=to
-        )
-        self.crowded = Gauge(
-            "blastdoor_tenants_crowded",
-            "1 while a day has more tenants than get sheets of their own; the rest is counted together.",
-            registry=to,
-        )
 
     def _models(self) -> None:
         to = self.registry
