@@ -32,6 +32,7 @@ from rules.policy import Mode, ModelTerms, Policy
 from rules.pool import infer, names, newest_change, observe
 from rules.pool_state import Metered, PoolState
 from rules.records import Calibration, Reading
+from rules.rule_memory import Held
 from rules.rulebook import Rulebook, Verdict
 from rules.ruling import Ruling, changed, is_history
 from rules.scope_book import Situation
@@ -55,6 +56,7 @@ class BookRow(Struct, kw_only=True):
     last: Ruling | None = None  # the newest in the history
     evening: Evening | None = None  # how the day before ended
     origins: dict[str, str] = {}  # reading id -> where it stood
+    rules: dict[str, Held] = {}  # what rules with `for:`, `clear:` or a ban remember
 
 
 class ModelBook:
@@ -101,7 +103,9 @@ class ModelBook:
         """Look, rule, and find out what is new about it."""
         now, marks, rulebook = situation
         sight = self.look(now, marks)
-        ruling = self.rule(sight, rulebook)
+        limit = effective_limit(self._terms, sight.bounds, sight.metered)
+        verdict = self._verdict(sight, limit, rulebook)
+        self.row.rules, ruling = verdict.memory, self._ruling(sight, limit, verdict)
         alerts = self.announce(ruling, sight)
         self.turn(ruling, before)
         closed = self.close_day(sight)
@@ -127,7 +131,10 @@ class ModelBook:
     def rule(self, sight: Sight, rulebook: Rulebook, formula: str | None = None) -> Ruling:
         """What holds then. `formula` in place of the policy's own is for comparison."""
         limit = effective_limit(self._terms, sight.bounds, sight.metered, formula)
-        return self._ruling(sight, limit, rulebook.decide("model", self._facts(sight, limit)))
+        return self._ruling(sight, limit, self._verdict(sight, limit, rulebook))
+
+    def _verdict(self, sight: Sight, limit: Limit, rulebook: Rulebook) -> Verdict:
+        return rulebook.decide("model", self._facts(sight, limit), self.row.rules, sight.now)
 
     def grounds(self, sight: Sight, ruling: Ruling, rulebook: Rulebook, marks: Marks) -> Grounds:
         """What a ruling stands on; `sight` is the one it was made from."""
@@ -309,7 +316,7 @@ class ModelBook:
             scope=self.scope,
             at=sight.now,
             day=day,
-            until=self._calendar.end(day),
+            until=verdict.until or self._calendar.end(day),
             action="allow" if observing else verdict.action,
             observed=observing,
             rule=verdict.rule,
@@ -325,6 +332,7 @@ class ModelBook:
             guarded=self._guarded(day),
             failed=verdict.failed,
             asked=verdict.asked,
+            would=verdict.would,
             bounds=sight.bounds,
         )
 

@@ -74,6 +74,13 @@ def model_facts(  # one argument a row of the table
     }
 
 
+def derive_model_facts(known: Mapping[str, FactValue]) -> dict[str, FactValue]:
+    """The facts that follow from the others, for tests of rules, which give what matters to them."""
+    used, limit = known.get("used"), known.get("limit")
+    tokens = limit if isinstance(limit, int) else None
+    return {"limit_known": tokens is not None, "share": _share(used if isinstance(used, int) else 0, tokens)}
+
+
 def _share(used: int, limit: int | None) -> float:
     if limit is None:
         return 0.0

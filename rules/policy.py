@@ -118,6 +118,12 @@ class RuleSpec(Struct, frozen=True, kw_only=True):
     says: str
     alert: str | None = None  # severity
     priority: int = 0
+    lasting: Millis = 0  # `for:` so long the condition must hold before the rule fires
+    clear: str | None = None  # the condition that ends it; None: that `when` holds no more
+    keep_firing_for: Millis = 0  # it goes on firing so long after its end began
+    ban_for: Millis = 0  # of the effect `ban`: a block that lasts so long from when it fired
+    on_error: str | None = None  # ignore, warn, block; None: it counts as holding if its action restricts calls
+    dry_run: bool = False  # it is asked and reported, and binds nobody
 
 
 class Budget(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from rules.calendar import Day
 from rules.facts import Scope
 from rules.moment import MINUTE, Millis
 from rules.pool_state import NO_POOL, Bounds
-from rules.rulebook import Asked
+from rules.rulebook import Asked, Would
 
 # How often a ruling in which only `used` moved is written into the history. Redis always holds the newest.
 HEARTBEAT: Millis = MINUTE
@@ -37,6 +37,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
     guarded: dict[Day, int]
     failed: tuple[str, ...] = ()  # rules that could not be evaluated: `name: cause`
     asked: tuple[Asked, ...] = ()  # rules that hold and ask for an alert
+    would: tuple[Would, ...] = ()  # rules under trial that fire, and bind nobody
     observed: bool = False  # the policy only observes: no gateway is to hold calls against the numbers
     prices: dict[str, int] = {}  # of a model, as a decision carries them
     basis: str = ""
@@ -86,6 +87,8 @@ def _verdict(ruling: Ruling) -> tuple[object, ...]:
         bounds.latest,
         ruling.counter,
         ruling.until,
+        tuple(would.rule for would in ruling.would),
+        tuple(failure.partition(":")[0] for failure in ruling.failed),
         ruling.prices,
         ruling.basis,
     )

@@ -30,6 +30,7 @@ COMMANDS = {
     "ship": ("ship", "Send usage and balances from files to Kafka."),
     "simulate": ("simulate", "Compare the formulas before a simulated provider."),
     "test-alert": ("probe", "Send a test message to a channel of the policy."),
+    "test-rules": ("test_rules", "Test rules over facts as time goes by."),
     "topup": ("order:topup", "Give a tenant more tokens."),
     "unban": ("order:unban", "Take a ban back."),
     "up": ("up", "Start a broker, a Redis and workers here, to try things out."),

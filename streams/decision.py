@@ -46,6 +46,7 @@ def to_decision(
         counted_gate=ruling.guarded,
         prices=ruling.prices,
         basis=ruling.basis,
+        would={each.rule: {"action": each.action, "reason": each.reason} for each in ruling.would},
         because={} if grounds is None else msgspec.to_builtins(grounds),
         **({} if ruling.bounds == NO_POOL else _pool(ruling)),
         **({} if account is None else _told(account, zone)),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rules.alerts import Severity
 from rules.fault import Fault, Lines, Path
 from rules.model_facts import SCOPE_FACTS
+from rules.moment import DAY, SECOND
 from rules.policy import RuleSpec
 from rules.policy_check.inspection import Inspection, anything
-from rules.policy_check.values import Read, choice, plain_name, text, whole
-from rules.rulebook import ACTIONS, SCOPES, mistakes
+from rules.policy_check.values import Read, choice, duration, flag, plain_name, text, whole
+from rules.rulebook import ACTIONS, ON_ERROR, SCOPES, mistakes
 
 LONGEST_CONDITION = 1_000
+BAN = "ban"
 REQUIRED = ("name", "scope", "when", "then", "says")
 
 RULE: dict[str, Read] = {
@@ -22,8 +25,18 @@ RULE: dict[str, Read] = {
     "then": anything,
     "says": lambda value: text(value, 500),
     "priority": whole(-1_000, 1_000),
+    "for": duration(SECOND, 30 * DAY),
+    "clear": lambda value: text(_as_condition(value), LONGEST_CONDITION),
+    "keep_firing_for": duration(0, 30 * DAY),
+    "on_error": choice(ON_ERROR),
+    "dry_run": flag,
 }
-EFFECT: dict[str, Read] = {"action": choice(ACTIONS), "alert": choice(tuple(Severity))}
+EFFECT: dict[str, Read] = {
+    "action": choice((*ACTIONS, BAN)),
+    "alert": choice(tuple(Severity)),
+    "for": duration(SECOND, 400 * DAY),
+}
+_FIELDS = {"for": "lasting"}  # a word of Python
 
 
 def check_rules(raw: object, lines: Lines | None = None) -> tuple[RuleSpec, ...] | list[Fault]:
@@ -50,15 +63,26 @@ def _rule(inspection: Inspection, path: Path, given: dict[str, Any]) -> RuleSpec
     """The rule, if it is whole and right. What is there is checked even where something is missing."""
     effect: dict[str, Any] = {}
     if "then" in given:
-        effect = inspection.fields((*path, "then"), given["then"], EFFECT, required=("action",))
+        effect = _effect(inspection, (*path, "then"), given["then"])
     if "scope" not in given:
         return None
-    own = {key: value for key, value in given.items() if key != "then"}
+    own = {_FIELDS.get(key, key): value for key, value in given.items() if key != "then"}
     spec = RuleSpec(**{"name": "", "action": "allow", "when": "true", "says": ""} | own | effect)
     wrong = mistakes(spec, SCOPE_FACTS)
     for field, message in wrong:
         inspection.report((*path, field), message)
     return spec if not wrong and "action" in effect and given.keys() >= set(REQUIRED) else None
+
+
+def _effect(inspection: Inspection, path: Path, raw: object) -> dict[str, Any]:
+    """A ban is a block that lasts: it needs to know how long, and nothing else does."""
+    effect = inspection.fields(path, raw, EFFECT, required=("action",))
+    lasts, is_ban = effect.pop("for", None), effect.get("action") == BAN
+    if is_ban and lasts is None and not (isinstance(raw, Mapping) and "for" in raw):
+        inspection.report((*path, "for"), "is missing: a ban needs to know how long it lasts")
+    if not is_ban and lasts is not None:
+        inspection.report((*path, "for"), "belongs to a ban; a rule that is to wait has `for` beside `when`")
+    return effect | ({"action": "block", "ban_for": lasts or 0} if is_ban else {})
 
 
 def _as_condition(value: Any) -> Any:
