@@ -1,7 +1,8 @@
 """The only module here that reads the environment.
 
 BLASTDOOR_REDIS    redis://127.0.0.1:6379/0
-BLASTDOOR_KAFKA    host:port,… to which usage events go, or
+BLASTDOOR_KAFKA    host:port,… to which usage events go, with BLASTDOOR_KAFKA_SECURITY, _CA, _CERTIFICATE, _KEY,
+                   _SASL, _USER, _PASSWORD, _PASSWORD_FILE as the engine has them; or
 BLASTDOOR_INTAKE   the URL of the engine's HTTP intake, with BLASTDOOR_TOKEN
 BLASTDOOR_GATE     a TOML file with the gate's configuration (`config_file.py`)
 BLASTDOOR_PREFIX   of keys and topics
@@ -18,6 +19,19 @@ from typing import Self
 
 from blastdoor_gateway.config import Gate
 from blastdoor_gateway.config_file import load_gate
+from blastdoor_gateway.events.secure import KafkaSecurity
+
+# field of KafkaSecurity -> end of the variable's name
+_SECURITY = {
+    "protocol": "SECURITY",
+    "ca": "CA",
+    "certificate": "CERTIFICATE",
+    "key": "KEY",
+    "mechanism": "SASL",
+    "user": "USER",
+    "password": "PASSWORD",
+    "password_file": "PASSWORD_FILE",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +40,7 @@ class Settings:
 
     redis: str = "redis://127.0.0.1:6379/0"
     kafka: str = ""
+    security: KafkaSecurity = field(default_factory=KafkaSecurity)
     intake: str = ""
     token: str = ""
     source: str = "litellm"
@@ -44,4 +59,9 @@ class Settings:
         given = {
             name: found.get(f"BLASTDOOR_{name.upper()}") for name in ("redis", "kafka", "intake", "token", "source")
         }
-        return cls(gate=gate, **{name: value for name, value in given.items() if value})
+        security = {name: found.get(f"BLASTDOOR_KAFKA_{end}") for name, end in _SECURITY.items()}
+        return cls(
+            gate=gate,
+            security=KafkaSecurity(**{name: value for name, value in security.items() if value}),
+            **{name: value for name, value in given.items() if value},
+        )

@@ -10,9 +10,10 @@ from blastdoor_gateway.settings import Settings
 
 
 def outbox_from(settings: Settings, observer: Observer | None) -> Outbox | None:
-    """Kafka where it is named, else the HTTP intake, else none: then nobody is told of usage."""
+    """Kafka where it is named, else the HTTP intake, else none: then nobody is told of usage. Raises ConfigError."""
     if settings.kafka:
-        return Outbox(KafkaCarrier(settings.kafka, f"{settings.gate.prefix}.usage"), observer)
+        topic, options = f"{settings.gate.prefix}.usage", settings.security.options()
+        return Outbox(KafkaCarrier(settings.kafka, topic, **options), observer)
     if settings.intake:
         return Outbox(HttpCarrier(settings.intake, settings.token), observer)
     return None
