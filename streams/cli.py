@@ -14,6 +14,7 @@ from streams.settings import SettingsError
 # unless its name follows a colon.
 COMMANDS = {
     "alerts": ("alerts", "Show alerts and what became of them; send one again."),
+    "annex": ("annex", "Print the clauses of a contract with the policy's numbers."),
     "ban": ("order:ban", "Refuse calls of an address or a user."),
     "calibrate": ("order:calibrate", "Tell what pool the provider's console shows."),
     "check-policy": ("check_policy", "Check a policy file: every mistake at once."),

@@ -23,7 +23,7 @@ WITHOUT = {  # what a kind of channel has no use for, and why
 }
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
-_REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:\S.*")
+REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:\S.*")
 
 
 def reference(value: Any) -> str:
@@ -34,7 +34,7 @@ def reference(value: Any) -> str:
 
 
 def _is_reference(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and _REFERENCE.fullmatch(value) is not None)
+    return value is None or (isinstance(value, str) and REFERENCE.fullmatch(value) is not None)
 
 
 def address(value: Any) -> str:

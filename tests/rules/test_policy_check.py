@@ -19,13 +19,18 @@ from rules.policy_check.models import TERMS
 from rules.policy_check.money import BUDGET, LIMITS, PRICE, SPEND
 from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, RULE
+from rules.policy_check.schema import schema
 from rules.policy_check.senders import SENDER
 from rules.policy_check.values import brief, duration
+from tests.rules.json_schema import violations
+
+SCHEMA = schema()
 
 
 def policy(raw: dict[str, Any]) -> Policy:
     found = check(raw)
     assert isinstance(found, Policy), found
+    assert list(violations(raw, SCHEMA)) == []  # what the check takes, the published schema takes
     return found
 
 
