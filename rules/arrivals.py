@@ -60,12 +60,20 @@ def _arrival(package: Package, at: Millis) -> Change:
     lasting = package.expires > counts_from + DAY
     left = package.total if package.available >= package.total else package.available - allowance(package.total)
     low = max(0, left) if lasting else 0
-    return Change(cause=Cause.RETURN, at=counts_from, seen=at, low=low, high=package.total, id=package.id)
+    return Change(
+        cause=Cause.RETURN,
+        at=counts_from,
+        seen=at,
+        came=package.effective,
+        low=low,
+        high=package.total,
+        id=package.id,
+    )
 
 
 def _found(package: Package, at: Millis) -> Change:
     """Effective long before the last list: whether it was in earlier balances is not known, so it raises nothing."""
-    return Change(cause=Cause.FOUND, at=at, seen=at, low=0, high=package.total, id=package.id)
+    return Change(cause=Cause.FOUND, at=at, seen=at, came=package.effective, low=0, high=package.total, id=package.id)
 
 
 def _by_balance(state: PoolState, evidence: Evidence, curve: Curve, lag: Millis) -> Arrivals:
@@ -79,5 +87,13 @@ def _by_balance(state: PoolState, evidence: Evidence, curve: Curve, lag: Millis)
         return Arrivals([], False)
     certain = rise - max(0, curve.begun_by(before.at) - curve.ended_by(evidence.asked - lag))
     at_most = rise + curve.begun_by(evidence.at) - curve.ended_by(before.asked - lag)
-    change = Change(cause=Cause.RISE, at=evidence.at, seen=evidence.at, low=certain, high=at_most, id=evidence.id)
+    change = Change(
+        cause=Cause.RISE,
+        at=evidence.at,
+        seen=evidence.at,
+        came=before.asked,
+        low=certain,
+        high=at_most,
+        id=evidence.id,
+    )
     return Arrivals([change] if certain > 0 else [], opens=True)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from rules.ends import End, high_end, low_end
-from rules.evidence import allowance
+from rules.evidence import allowance, is_empty
 from rules.lag_bound import lag_in_force
 from rules.losses import unmetered_share
-from rules.moment import DAY, Millis
+from rules.moment import DAY, MINUTE, Millis
 from rules.policy import ModelTerms, Unknown
 from rules.pool_state import Bounds, Metered, PoolState, Sync
 
+CLOCKS_DIFFER: Millis = 2 * MINUTE
 BY_HAND_LASTS: Millis = 2 * DAY  # a pool that only an operator ever told
 
 
 def bounds(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -> Bounds:
-    low, high = _published(low_end(state, terms, metered, now), high_end(state, terms, metered, now), metered)
+    low, high = _published(low_end(state, terms, metered, now), high_end(state, terms, metered, now))
     stale = _is_stale(state, terms, now)
     why = "" if low is not None else _why_unknown(state, metered, terms, now)
     if stale and terms.unknown is Unknown.CLOSE and low is not None:
         low, why = None, "the last reading is too old"
     past = [change for change in state.changes if metered.day_start <= change.at <= now]
+    certain = charged_for_certain(high, metered, state.vouched)
     sync = state.sync
     bound = lag_in_force(state, terms, now)
     lag_tokens_low, lag_tokens_high, lag_seconds = _lag(sync, metered, low, high, bound)
@@ -30,8 +32,9 @@ def bounds(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -
         lag_tokens_low=lag_tokens_low,
         lag_tokens_high=lag_tokens_high,
         lag_seconds=lag_seconds,
-        charged_low=sum(change.charged_low for change in past) + charged(high, metered.total, metered.day_base),
-        charged_high=sum(change.charged_high for change in past) + charged(low, metered.total, metered.day_base),
+        charged_low=sum(change.charged_low for change in past) + certain,
+        charged_high=sum(change.charged_high for change in past)
+        + max(certain, charged_at_most(state, low, metered.total, metered)),
         complete=sync is not None and not state.pending,
         stale=stale,
         why=why,
@@ -46,20 +49,30 @@ def bounds(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -
     )
 
 
-def _published(low: End | None, high: End | None, metered: Metered) -> tuple[End | None, End | None]:
+def _published(low: End | None, high: End | None) -> tuple[End | None, End | None]:
     """Both ends with the allowance for residuals; where they cross, the lower rules."""
     if high is None:
         return low, None
-    give = allowance(high.value - metered.day_base + (metered.yesterday or 0))
+    give = allowance(high.value)
     if low is not None:
         value = min(low.value, high.value)
         low = End(value if low.exact else value - give, low.id)
     return low, End(high.value if high.exact else high.value + give, high.id)
 
 
-def charged(end: End | None, used: int, day_base: int) -> int:
-    """What of the day's usage is beyond an end."""
-    return 0 if end is None else max(0, used - max(end.value, day_base))
+def charged_at_most(state: PoolState, low: End | None, used: int, metered: Metered) -> int:
+    """What of the day's usage is beyond the low end; where that is unknown all of it, if the pool was seen empty."""
+    if low is None and not (state.evidence and is_empty(state.evidence[-1])):
+        return 0
+    return max(0, used - max(metered.day_base, low.value if low else 0))
+
+
+def charged_for_certain(high: End | None, metered: Metered, until: Millis) -> int:
+    """What of the day's usage is beyond the high end, of usage before `until`, up to when all that came to the pool is
+    known: later usage may have been taken from a package that no reading has shown yet. A clock that is behind stamps
+    usage too early."""
+    used = metered.curve.ended_by(until - CLOCKS_DIFFER)
+    return 0 if high is None else max(0, used - max(high.value, metered.day_base))
 
 
 def _lag(

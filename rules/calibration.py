@@ -54,6 +54,7 @@ def _as_evidence(state: PoolState, calibration: Calibration, metered: Metered) -
         balance=calibration.pool,
         source="console",
         expiring=ending(state.packages, at),
+        since=metered.since,
         count=metered.day_base,
         entered=calibration.at,
         trusted=calibration.force,

@@ -7,7 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from rules.ends import high_end
-from rules.evidence import low_of, residual
+from rules.evidence import is_covered, low_of, residual
 from rules.lag_bound import fitting_lag, lag_in_force
 from rules.losses import floor_end
 from rules.moment import Millis
@@ -49,7 +49,8 @@ def examine(state: PoolState, terms: ModelTerms, metered: Metered, reading: Evid
     low, ceiling = low_of(reading, curve, lag, reading.at), reading.balance + curve.begun_by(reading.at)
     floor = floor_end(state, lag, metered, reading.at)
     if low > high.value + tolerance:
-        if arrived:
+        # Before metering has run for D, usage that nobody counted may have come and gone from the books.
+        if arrived or not is_covered(reading, metered.since, lag):
             return FITS
         before = high.value if floor is None else min(floor, high.value)
         unseen = Finding(verdict=Verdict.UNSEEN, least=low - high.value, most=ceiling - before)

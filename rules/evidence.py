@@ -12,6 +12,7 @@ from rules.records import Package, Reading
 # A list that misses at most this much of the balance is complete: provider totals are off by a hundred tokens or so.
 LIST_TOLERANCE = 500
 RESIDUAL = 500
+NOISE = 150  # 115 and 135 tokens were seen
 GAP_CEILING: Millis = 30 * MINUTE
 
 
@@ -21,8 +22,8 @@ def residual(pool: int) -> int:
 
 
 def allowance(pool: int) -> int:
-    """By how much both ends give way, so that the residuals seen so far (115 and 135) leave the pool between them."""
-    return min(150, pool // 2000)
+    """By how much both ends give way, so that the residuals seen so far leave the pool between them."""
+    return min(NOISE, pool // 2000)
 
 
 def listed(reading: Reading) -> list[Package]:
@@ -73,9 +74,17 @@ def ending(packages: list[Package], at: Millis) -> list[tuple[Millis, int]]:
     return [(p.expires, p.available) for p in packages if p.effective <= at < p.expires <= at + DAY and p.available > 0]
 
 
+def is_empty(evidence: Evidence) -> bool:
+    """Whether nothing may be left: some of the usage that its balance shows may have been charged."""
+    return evidence.balance <= NOISE and not evidence.exact
+
+
 def low_of(evidence: Evidence, curve: Curve, lag: Millis, now: Millis) -> int:
     """Its low end: usage surely settled, and nothing of packages that end within the lag bound from now."""
-    return evidence.balance + surely_settled(evidence, curve, lag) - ending_soon(evidence, lag, now)
+    value = evidence.balance + surely_settled(evidence, curve, lag)
+    if evidence.most is not None:
+        value = min(value, evidence.most + curve.seed)
+    return value - ending_soon(evidence, lag, now)
 
 
 def high_of(evidence: Evidence, curve: Curve, lag: Millis, now: Millis) -> int:
@@ -105,7 +114,9 @@ def ending_soon(evidence: Evidence, lag: Millis, now: Millis) -> int:
 
 
 def surely_lost(evidence: Evidence, curve: Curve, lag: Millis, now: Millis) -> int:
-    """What of its balance cannot have been used before its package ended."""
+    """What of its balance cannot have been used before its package ended. Usage of before metering began may be."""
+    if evidence.since is None or evidence.asked - lag < evidence.since:
+        return 0
     lost = 0
     for expires, available in evidence.expiring:
         if expires <= now:
@@ -115,7 +126,12 @@ def surely_lost(evidence: Evidence, curve: Curve, lag: Millis, now: Millis) -> i
 
 
 def low_counts(evidence: Evidence, since: Millis | None, lag: Millis) -> bool:
-    """Whether all usage that was unsettled at the reading was metered: only then is it evidence for the low end."""
+    """Whether it is evidence for the low end."""
+    return is_covered(evidence, since, lag) and not (is_empty(evidence) and evidence.most is None)
+
+
+def is_covered(evidence: Evidence, since: Millis | None, lag: Millis) -> bool:
+    """Whether all usage that was unsettled at the reading was metered."""
     if evidence.trusted:
         return True
     settled = evidence.asked - lag if evidence.settled is None else evidence.settled

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from rules.alerts import Kind
 from rules.arrivals import find_arrivals, remember_packages
-from rules.bounds import bounds, charged
+from rules.bounds import bounds, charged_at_most, charged_for_certain
 from rules.clocks import apart
 from rules.contradictions import Finding, Verdict, examine
 from rules.ends import forget, high_end, low_end
-from rules.evidence import low_counts, witness
+from rules.evidence import is_empty, low_counts, witness
 from rules.expiry import record_expired
 from rules.lag_bound import lag_in_force, learned, needed, undone
 from rules.losses import raise_floor, with_loss
@@ -52,7 +52,7 @@ def infer(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) ->
     complete_until = min(now, metered.complete_until or 0)
     while state.pending and state.pending[0].at <= complete_until:
         notices += _seal(state, terms, metered, state.pending.pop(0))
-    notices += record_expired(state, metered.curve, lag_in_force(state, terms, now), now)
+    notices += record_expired(state, metered, lag_in_force(state, terms, now), now)
     notices += standing(state, terms, metered, now)
     return bounds(state, terms, metered, now), notices
 
@@ -97,9 +97,10 @@ def _snapshot(state: PoolState, metered: Metered) -> None:
 
 def _seal(state: PoolState, terms: ModelTerms, metered: Metered, reading: Reading) -> list[Notice]:
     evidence = witness(reading)
-    state.sealed = evidence.at
+    evidence.since = metered.since
+    state.sealed, state.vouched = evidence.at, evidence.asked
     lag = lag_in_force(state, terms, evidence.at)
-    notices = record_expired(state, metered.curve, lag, evidence.at)
+    notices = record_expired(state, metered, lag, evidence.at)
     arrivals = find_arrivals(state, reading, evidence, metered.curve, lag)
     remember_packages(state, reading)
     notices += [_arrive(state, terms, metered, change) for change in arrivals.changes]
@@ -122,9 +123,9 @@ def _bound_changes(state: PoolState, at: Millis) -> None:
 
 def _arrive(state: PoolState, terms: ModelTerms, metered: Metered, change: Change) -> Notice:
     low, high = low_end(state, terms, metered, change.seen), high_end(state, terms, metered, change.seen)
-    used = metered.curve.begun_by(change.at)
-    charged_low, charged_high = (charged(end, used, metered.day_base) for end in (high, low))
-    change = replace(change, charged_low=charged_low, charged_high=charged_high)
+    certain = charged_for_certain(high, metered, change.came)
+    at_most = charged_at_most(state, low, metered.curve.begun_by(change.at), metered)
+    change = replace(change, charged_low=certain, charged_high=max(certain, at_most))
     insort(state.changes, change, key=lambda known: known.at)
     state.grant += 1
     return Notice(
@@ -156,6 +157,9 @@ def _settle(state: PoolState, terms: ModelTerms, metered: Metered, evidence: Evi
         state.lag = needed(state, at)
     elif found.verdict is not Verdict.FITS:
         notices = [_restart(state, terms, metered, evidence, found)]
+    if is_empty(evidence):
+        low = low_end(state, terms, metered, at)
+        evidence.most = None if low is None else low.value - metered.curve.seed
     if found.verdict in (Verdict.FITS, Verdict.LONG, Verdict.LAGS):
         state.evidence.append(evidence)
     lag = lag_in_force(state, terms, at)

@@ -44,9 +44,11 @@ class Evidence(Struct, kw_only=True):
     source: str
     settled: Millis | None = None
     expiring: list[tuple[Millis, int]] = []  # (expires, available) of packages that end within a day
+    since: Millis | None = None  # from when all usage is metered, as far as was known then
     count: int | None = None  # of a calibration: C(at), which is known exactly at the start of a day
     entered: Millis | None = None  # of a calibration: when it was given
     trusted: bool = False  # of a calibration: given with --force
+    most: int | None = None  # of an empty pool: the low end before it without the seed, as C may hold charged tokens
 
     @property
     def seen(self) -> Millis:
@@ -78,6 +80,7 @@ class Change(Struct, frozen=True, kw_only=True):
     high: int
     id: str = ""
     seen: Millis = 0
+    came: Millis = 0  # of an arrival: usage from here on may have been taken from it
     charged_low: int = 0  # of an arrival: what had been charged of the day when it came
     charged_high: int = 0
     used: int | None = None  # C(at) as one number, once too old to be revised; without seed and late tokens
@@ -141,6 +144,7 @@ class PoolState(Struct, kw_only=True):
     pending: list[Reading] = []  # not all usage before them has arrived yet
     evidence: list[Evidence] = []  # in order of time
     sealed: Millis = 0  # time of the newest reading that has been tested
+    vouched: Millis = 0  # when that reading was asked for: what had come to the pool by then is known
     anchor: Millis = 0  # older readings no longer count: the pool was started afresh
     opened: Millis = 0  # older readings no longer bound the high end
     top: Fold | None = None  # high end of readings no longer kept

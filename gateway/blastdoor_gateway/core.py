@@ -18,12 +18,14 @@ from blastdoor_gateway.backlog import Backlog
 from blastdoor_gateway.calendar import Millis
 from blastdoor_gateway.config import Gate, Mode
 from blastdoor_gateway.contract import Keys
+from blastdoor_gateway.coverage import Coverage
 from blastdoor_gateway.memory import Memory
 from blastdoor_gateway.money import Nano, Tokens
 from blastdoor_gateway.observer import Observer
 from blastdoor_gateway.outage import Alone
 from blastdoor_gateway.questions import Questions
 from blastdoor_gateway.scripts import Call
+from blastdoor_gateway.self_test import Checked, run_trials
 from blastdoor_gateway.settling import money_of
 from blastdoor_gateway.unasked import Unasked
 from blastdoor_gateway.words import model_line, tenant_line, usage_line
@@ -50,10 +52,12 @@ class Core:
         self._questions = Questions(gate, self.keys, self._memory, fixed_clock=clock is not None)
         self._alone = Alone(gate)
         self._unasked = Unasked(self.keys, self._clock)
+        self.coverage = Coverage(gate)
 
     def admit(self, request: Request, retry_in: Callable[[], float]) -> Steps[Admission]:
         """`retry_in`: seconds until Redis will be asked again."""
         began = time.perf_counter()
+        self.coverage.note(request)
         for _ in range(TRIES):
             now = self._clock()
             counters = self._questions.counters(request)
@@ -82,6 +86,10 @@ class Core:
                 yield from self._report()
         self.observer.settled(settlement)
         return settlement
+
+    def self_test(self) -> Steps[tuple[Checked, ...]]:
+        """Try every configured layer."""
+        return (yield from run_trials(self.gate, self._clock()))
 
     def unadmitted(self, request: Request) -> Admission:
         """An admission for a call that was made without one: to settle it counts what it used."""

@@ -28,6 +28,7 @@ from blastdoor_gateway.link import Link, open_redis
 from blastdoor_gateway.money import Tokens
 from blastdoor_gateway.observer import Observer
 from blastdoor_gateway.patience import Patience
+from blastdoor_gateway.self_test import Checked, require
 
 T = TypeVar("T")
 
@@ -54,6 +55,10 @@ class Guard:
         """A guard with a client of its own, made the way a request's path needs it."""
         gate = gate or Gate()
         return cls(open_redis(url, gate.wait_seconds), gate, observer=observer)
+
+    async def self_test(self) -> tuple[Checked, ...]:
+        """Try every configured layer, before the first call. Raises SelfTestError for one that holds nothing."""
+        return require(await self._run(self.core.self_test()))
 
     async def admit(
         self,

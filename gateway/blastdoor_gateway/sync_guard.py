@@ -23,6 +23,7 @@ from blastdoor_gateway.money import Tokens
 from blastdoor_gateway.observer import Observer
 from blastdoor_gateway.patience import Patience
 from blastdoor_gateway.scripts import Call
+from blastdoor_gateway.self_test import Checked, require
 
 T = TypeVar("T")
 
@@ -59,6 +60,10 @@ class SyncGuard:
             retry=Retry(NoBackoff(), 0),
         )
         return cls(Redis.from_pool(pool), gate, observer=observer)
+
+    def self_test(self) -> tuple[Checked, ...]:
+        """As `Guard.self_test`."""
+        return require(self._run(self.core.self_test()))
 
     def admit(
         self,

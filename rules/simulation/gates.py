@@ -19,6 +19,7 @@ from rules.pool_state import Bounds, Metered, Notice, PoolState
 from rules.records import Calibration, Reading
 from rules.simulation.provider import Provider
 
+EVERYTHING = 10**12
 EVALUATED_EVERY: Millis = 5 * MINUTE  # between readings; a reading is looked at when it comes
 
 
@@ -178,3 +179,13 @@ class IntervalGate:
         self.bounds, notices = infer(self.state, self.terms, self.metered(now), now)
         self.notices += notices
         self._evaluated = now
+
+
+class WatchingGate(IntervalGate):
+    """The same with nobody heeding it: every call is let through, and what is charged is known by the bounds alone."""
+
+    name = "watching"
+
+    def room(self, now: Millis) -> int | None:
+        super().room(now)
+        return EVERYTHING

@@ -12,7 +12,7 @@ from rules.moment import DAY, Millis
 from rules.policy import ModelTerms
 from rules.pool_state import Notice
 from rules.records import Calibration, Reading
-from rules.simulation.gates import FormulaGate, Gate, IntervalGate, KnowingGate, ToldGate
+from rules.simulation.gates import FormulaGate, Gate, IntervalGate, KnowingGate, ToldGate, WatchingGate
 from rules.simulation.kinds import Kind
 from rules.simulation.provider import Provider
 from rules.simulation.script import START, Chance, Script, draw, metered_since
@@ -38,6 +38,8 @@ class Outcome(Struct, kw_only=True):
     outside: int = 0  # readings with the true pool outside the bounds
     slack: int = 0  # sum over readings of true pool - low end, where there is one
     pools: int = 0  # sum of the day's true pools at these readings
+    accused: int = 0  # looks at which less was charged of the day than was told for certain
+    overlooked: int = 0  # looks at which more was charged of the day than was told at most
     booked: int = 0  # readings at which the day's ledger was known
     misbooked: int = 0  # of these, with the true opening or closing not in it, or an opening that does not meet
     share: float = 0.0  # unmetered, as learned
@@ -68,8 +70,9 @@ def _gate(formula: str, provider: Provider, terms: ModelTerms, since: Millis, ki
         return KnowingGate(provider, terms.small_buffer)
     if formula == TOLD:
         return ToldGate(provider, since)
-    if formula == "interval":
-        return IntervalGate(terms, CALENDAR, since, kind.skew)
+    if formula in (IntervalGate.name, WatchingGate.name):
+        made = IntervalGate if formula == IntervalGate.name else WatchingGate
+        return made(terms, CALENDAR, since, kind.skew)
     return FormulaGate(formula, terms, yesterday=round(kind.pool * min(1.0, kind.demand)))
 
 
@@ -94,6 +97,7 @@ class _Table:
         self._due: dict[int, int] = {}
         self._opening = 0  # what was really left when the day began
         self._charged_before = 0
+        self._charged_by_dawn = 0
         self._out = Outcome(formula=gate.name, kind=script.kind.name, days=script.days)
         self._steps = (
             self._day,
@@ -124,6 +128,7 @@ class _Table:
         else:
             self._due[day - 1] = self._provider.turn_day()
             self._gate.turn_day(at)
+        self._charged_by_dawn = self._provider.charged
         self._opening = self._provider.remaining(at - 1)  # what ends with the old day is booked on the new one
 
     def _return(self, at: Millis, day: int) -> None:
@@ -135,11 +140,11 @@ class _Table:
     def _call(self, at: Millis, tokens: int) -> None:
         if at < self._since:
             self._provider.consume(at, tokens)
-            self._charged_before = self._provider.charged
+            self._charged_before = self._charged_by_dawn = self._provider.charged
             self._opening = self._provider.remaining(at)
             return
         room, left = self._gate.room(at), self._provider.remaining(at)
-        self._out.above += room is not None and room > left - self._buffer
+        self._out.above += room is not None and self._gate.name != WatchingGate.name and room > left - self._buffer
         if room is None or tokens > room:
             self._out.blocks += 1
             self._out.false_blocks += tokens <= left
@@ -152,10 +157,14 @@ class _Table:
         self._provider.consume(at, tokens)
 
     def _poll(self, at: Millis, residual: int) -> None:
+        if isinstance(self._gate, IntervalGate):
+            self._gate.evaluate(at)  # a package may have come that nobody has seen
+            self._judge_charges(self._gate)
         available, packages = self._provider.answer(at, residual)
         self._gate.hear(Reading(id=f"bal-{at}", at=at, model="m", available=available, source="api", packages=packages))
         if isinstance(self._gate, IntervalGate):
             self._check(at, self._gate)
+            self._judge_charges(self._gate)
 
     def _calibrate(self, at: Millis, error: int) -> None:
         """An operator enters what the console said, and errs."""
@@ -170,7 +179,7 @@ class _Table:
         bounds, metered = gate.bounds, gate.metered(at)
         if bounds is None:
             return
-        pool = metered.total + self._provider.remaining(at)
+        pool = metered.total + self._provider.remaining(at) - self._provider.overrun
         self._out.readings += 1
         below = bounds.pool_high is not None and bounds.pool_high < pool
         if below or (bounds.pool_low is not None and bounds.pool_low > pool):
@@ -179,6 +188,13 @@ class _Table:
             self._out.slack += pool - bounds.pool_low
             self._out.pools += pool - metered.day_base
         self._audit(at, gate)
+
+    def _judge_charges(self, gate: IntervalGate) -> None:
+        """Is what was really charged of the day between the ends told?"""
+        if gate.bounds is not None:
+            really = self._provider.charged - self._charged_by_dawn
+            self._out.accused += gate.bounds.charged_low > really
+            self._out.overlooked += gate.bounds.charged_high < really and gate.bounds.pool_low is not None
 
     def _audit(self, at: Millis, gate: IntervalGate) -> None:
         """Does the day's ledger hold what is true?"""

@@ -35,6 +35,7 @@ class Provider:
     cap: int
     parcels: list[Parcel] = field(default_factory=list)
     charged: int = 0
+    overrun: int = 0  # charged since the last package came
     collected: int = 0  # of the day
     _unsettled: deque[tuple[Millis, Parcel, int]] = field(default_factory=deque)
     _count: int = 0
@@ -43,6 +44,7 @@ class Provider:
         """Add a package."""
         if tokens > 0:
             self._count += 1
+            self.overrun = 0
             expires = effective + VALID_FOR if expires is None else expires
             self.parcels.append(Parcel(f"pkg-{self._count}", tokens, effective, expires, tokens, tokens, listed))
 
@@ -58,6 +60,7 @@ class Provider:
             if not tokens:
                 return
         self.charged += tokens
+        self.overrun += tokens
 
     def settle(self, until: Millis) -> None:
         """Show usage up to `until`."""

@@ -1,5 +1,7 @@
 """The middleware. It asks the gate once a request and answers a refusal itself; everything else is the application's.
 
+When the server starts (`lifespan`), every configured layer is tried once: see `self_test.py`.
+
 Which way it falls: a `describe` that raises is the application's mistake and raises there; a body longer than
 `most_body` is answered 413 before anything is asked; what the gate does without Redis stands in `config.Failure`.
 """
@@ -18,6 +20,7 @@ from blastdoor_gateway.asgi.door import KEY, Ask, Door, Incoming, Scope
 from blastdoor_gateway.estimate import estimate_of
 from blastdoor_gateway.events.outbox import Outbox
 from blastdoor_gateway.guard import Guard
+from blastdoor_gateway.self_test import SelfTestError, report
 from blastdoor_gateway.till import Till
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -47,6 +50,9 @@ class BlastDoor:
         self._most_body = most_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(scope, receive, send)
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -60,6 +66,16 @@ class BlastDoor:
             await self._app(scope, _replay(body, receive), send)
         else:
             await self._guarded(ask, incoming, scope, _replay(body, receive), send)
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The server starts: a limit that holds nothing is found out now, and then the service does not start."""
+        first = await receive()
+        try:
+            report(await self._guard.self_test())
+        except SelfTestError as error:
+            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            return
+        await self._app(scope, _before(first, receive), send)
 
     async def _guarded(self, ask: Ask, incoming: Incoming, scope: Scope, receive: Receive, send: Send) -> None:
         door = await self._open(ask, incoming)
@@ -134,6 +150,11 @@ async def _whole_body(receive: Receive, most: int) -> bytes | None:
 
 def _replay(body: bytes, receive: Receive) -> Receive:
     """The body once more, then whatever comes."""
+    return _before({"type": "http.request", "body": body, "more_body": False}, receive)
+
+
+def _before(message: dict[str, Any], receive: Receive) -> Receive:
+    """A message once more, then whatever comes."""
     told = False
 
     async def again() -> dict[str, Any]:
@@ -141,7 +162,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         if told:
             return await receive()
         told = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return message
 
     return again
 

@@ -14,7 +14,9 @@ from blastdoor_gateway.guard import Guard
 from blastdoor_gateway.litellm.hooks import Hooks
 from blastdoor_gateway.litellm.refusal import refusal
 from blastdoor_gateway.metrics import observer_or_none
+from blastdoor_gateway.self_test import report
 from blastdoor_gateway.settings import Settings
+from blastdoor_gateway.sync_guard import SyncGuard
 
 log = logging.getLogger("blastdoor.gate")
 
@@ -54,8 +56,19 @@ async def _quietly(settling: Awaitable[None]) -> None:
         log.exception("settling failed by a mistake of the gate")
 
 
+def _self_test(settings: Settings) -> None:
+    """Before there is a loop to wait in, so by a guard of its own that blocks for some milliseconds."""
+    guard = SyncGuard.connect(settings.redis, settings.gate)
+    try:
+        report(guard.self_test())
+    finally:
+        guard.close()
+
+
 def make_plugin(settings: Settings) -> Plugin:
-    """The plugin with its guard and its way to the engine. Raises ConfigError for mistakes in the configuration."""
+    """The plugin with its guard and its way to the engine. Raises ConfigError for mistakes in the configuration, and
+    SelfTestError for a layer that holds nothing: the proxy then does not start."""
     observer = observer_or_none()
+    _self_test(settings)
     guard = Guard.connect(settings.redis, settings.gate, observer=observer)
     return Plugin(Hooks(guard, outbox_from(settings, observer), settings.source))

@@ -112,14 +112,14 @@ async def test_unguarded_paths_pass(url: str, guard_on: Make) -> None:
 
 
 async def test_other_protocols_pass(url: str, guard_on: Make) -> None:
-    """Websockets and the lifespan go to the service as they are."""
+    """Websockets go to the service as they are."""
     seen: list[str] = []
 
     async def service(scope: Any, receive: Any, send: Any) -> None:
         seen.append(scope["type"])
 
-    await BlastDoor(service, guard_on(url), lambda _: None)({"type": "lifespan"}, None, None)  # type: ignore[arg-type]
-    assert seen == ["lifespan"]
+    await BlastDoor(service, guard_on(url), lambda _: None)({"type": "websocket"}, None, None)  # type: ignore[arg-type]
+    assert seen == ["websocket"]
 
 
 @pytest.mark.parametrize(
@@ -164,6 +164,34 @@ async def test_a_body_too_long_is_not_read(url: str, guard_on: Make) -> None:
     """413, before anything is asked."""
     app = BlastDoor(_answering(200), guard_on(url), _describe, most_body=100)
     assert (await call(app, "x" * 200)).status == 413
+
+
+async def test_the_start_tries_every_layer(url: str, guard_on: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The application hears of the start; if a configured layer holds nothing it does not, and the server ends."""
+    guard = guard_on(url, per_user=Rate(10))
+    assert await _start(BlastDoor(_starting, guard, _describe)) == ["lifespan.startup.complete"]
+    monkeypatch.setattr("blastdoor_gateway.questions.Questions._rate", lambda *_: [])
+    assert await _start(BlastDoor(_starting, guard, _describe)) == ["lifespan.startup.failed"]
+
+
+async def _starting(scope: Any, receive: Any, send: Any) -> None:
+    """An application that starts."""
+    assert scope["type"] == "lifespan"
+    assert (await receive())["type"] == "lifespan.startup"
+    await send({"type": "lifespan.startup.complete"})
+
+
+async def _start(app: Any) -> list[str]:
+    sent: list[str] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "lifespan.startup"}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message["type"])
+
+    await app({"type": "lifespan"}, receive, send)
+    return sent
 
 
 async def test_block_instead_of_degrade(url: str, guard_on: Make) -> None:

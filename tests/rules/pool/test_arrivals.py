@@ -137,6 +137,21 @@ def test_the_high_end_stays_as_tight_as_it_was_when_old_hours_are_folded(model) 
         assert model.low <= 710_000 <= model.high <= 710_300
 
 
+def test_what_a_package_covered_before_it_was_seen_is_not_called_charged(model) -> None:
+    """The pool is empty, a package comes at 10:05 and is first seen at 10:35: usage in between was taken from it."""
+    quiet_pool(model, old(model, 9_000), available=10_000)
+    model.use("09:30", 9_000)
+    empty = model.package("pkg-1", 600_000, 0, YESTERDAY, MONTH)
+    model.read("10:03", 0, empty)
+    model.use("10:10", 20_000)
+    model.use("10:20", 20_000)
+    assert model.look("10:30").charged_low == 0
+    model.read("10:35", 680_000, empty, model.package("pkg-2", 700_000, 680_000, "10:05", MONTH))
+    assert model.bounds.charged_low == 0
+    model.read("11:35", 660_000, empty, model.package("pkg-2", 700_000, 660_000, "10:05", MONTH))
+    assert model.bounds.charged_low == 0
+
+
 def test_after_an_overrun_a_package_is_not_used_up_by_what_was_charged(model) -> None:
     """Charged tokens are gone; the pool is then all used so far plus the new package."""
     quiet_pool(model, old(model, 9_000), available=10_000)

@@ -54,6 +54,16 @@ def test_inside_the_assumptions_the_ends_hold_and_nothing_is_charged(kind: Kind,
     assert {str(notice.kind) for notice in outcome.notices} <= {"arrival", "expired", "return_overdue"}
 
 
+@settings(max_examples=25, deadline=None)
+@given(kinds().map(with_lists_where_packages_end), st.integers(0, 1_000_000))
+def test_where_nobody_heeds_the_limit_what_was_charged_is_still_told_right(kind: Kind, seed: int) -> None:
+    """Every call is let through, and the pool runs dry again and again. No token is called charged that was free, none
+    that was charged is left out, and the ends and the books hold."""
+    outcome = play(draw(kind, 2, Random(seed)), "watching", ModelTerms())
+    assert outcome.accused == outcome.overlooked == 0
+    assert outcome.outside == outcome.misbooked == 0
+
+
 TOLD = {
     "stall-3h": {"lag_bound_broken"},
     "lag-45": {"lag_bound_broken"},
