@@ -23,6 +23,7 @@ COMMANDS = {
     "doctor": ("doctor", "Look at everything a worker stands on, and say what to do."),
     "explain": ("explain", "Tell why a decision is as it is."),
     "kill": ("order:kill", "Refuse all calls, at once."),
+    "plan": ("plan", "Plan what may be used up before packages expire."),
     "poll": ("poll", "Ask providers for balances."),
     "quota": ("order:quota", "Set a tenant's daily budget."),
     "reconcile": ("reconcile", "Compare a bill with what was metered."),
