@@ -26,7 +26,7 @@ from rules.limit import Limit, effective_limit
 from rules.marks import Marks
 from rules.minutes import MinuteSheets
 from rules.model_facts import model_facts
-from rules.moment import DAY, HOUR, Millis
+from rules.moment import DAY, HOUR, MINUTE, Millis
 from rules.outcome import Outcome, Sight
 from rules.policy import Mode, ModelTerms, Policy
 from rules.pool import infer, names, newest_change, observe
@@ -59,10 +59,12 @@ class BookRow(Struct, kw_only=True):
     rules: dict[str, Held] = {}  # what rules with `for:`, `clear:` or a ban remember
 
 
+CALM: Millis = MINUTE
+"""So often a book without a balance is looked at without news."""
+
+
 class ModelBook:
     """The book of one model."""
-
-    wakes: Millis = 0  # readings age, and completeness bears on them
 
     def __init__(self, scope: Scope, policy: Policy, row: BookRow) -> None:
         self.scope = scope
@@ -70,6 +72,7 @@ class ModelBook:
         self.row = row
         self.counter = Counter(row.carried, row.closed_before)
         self.sheets = MinuteSheets(row.folded)
+        self._calm_until: Millis = 0
         self.adopt(policy)
 
     def adopt(self, policy: Policy) -> None:
@@ -82,6 +85,29 @@ class ModelBook:
     def open(cls, scope: Scope, policy: Policy, row: Any = None) -> ModelBook:
         """The book with its stored row, or a new one."""
         return cls(scope, policy, BookRow() if row is None else msgspec.convert(row, BookRow))
+
+    @property
+    def wakes(self) -> Millis:
+        """Readings age, and completeness bears on them; without any there is no limit that could change by itself."""
+        return 0 if self.is_heard else self._calm_until
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether a balance was ever told."""
+        pool = self.row.pool
+        return bool(pool.sync or pool.pending or pool.evidence or self.row.calibrations)
+
+    def is_over(self, until: Millis) -> bool:
+        """Whether by `until` nobody had told of a balance, or of usage, for longer than late usage is taken."""
+        if self.is_heard:
+            return False
+        newest = max(self.counter.days, default=None)
+        last = self.row.born if newest is None else self._calendar.end(newest)
+        return 0 < last < until - (self._policy.close_after_days + 2) * DAY
+
+    def keys(self) -> list[str]:
+        """Of all rows of usage that are kept."""
+        return [*self.counter.keys(), *self.sheets.keys()]
 
     def merge(self, fact: Stored) -> bool:
         """Take metered usage; says whether it was news."""
@@ -112,6 +138,8 @@ class ModelBook:
         news = bool(alerts) or changed(before, ruling) or closed is not None
         history = news and self.enter(ruling)
         account = self.account(sight) if history else None
+        wakes = rulebook.wakes("model", verdict.memory)  # what a rule waits for may come sooner
+        self._calm_until = min(now + CALM, self._calendar.end(ruling.day), *([] if wakes is None else [wakes]))
 
         def because() -> Grounds:
             return self.grounds(sight, ruling, rulebook, marks)

@@ -58,6 +58,10 @@ class Counter:
         """Whether any gateway told what it had counted on `day`."""
         return any(part.seeds for part in self.days.get(day, {}).values())
 
+    def keys(self) -> list[str]:
+        """Of the partials of all days that are open."""
+        return [part.key for parts in self.days.values() for part in parts.values()]
+
     def close_before(self, day: Day) -> list[Partial]:
         """Close all days before `day` for good and return their partials, whose rows may go."""
         gone = [part for old in sorted(self.days) if old < day for part in self.days.pop(old).values()]

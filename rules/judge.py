@@ -6,6 +6,7 @@ Rule 2: rulings are functions of what was merged and of `now`; nothing here know
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from rules.book import ModelBook
-from rules.facts import Fact, Heard, Scope, Stored, Watermark, kind_of
+from rules.facts import Fact, Heard, Partial, Scope, Stored, Watermark, kind_of
 from rules.marks import Marks
 from rules.moment import Millis
 from rules.outcome import Outcome
@@ -23,6 +24,9 @@ from rules.ruling import Ruling
 from rules.scope_book import Book, Situation
 
 BOOK = "book|"
+AT_ONCE = 500
+"""So many books that were asleep are looked at in one round, so that names which callers make up delay nobody."""
+LAST_NAME = chr(0x10FFFF)
 
 KINDS: Mapping[str, Callable[[Scope, Policy, Any], Book]] = {
     "model": ModelBook.open,
@@ -40,8 +44,10 @@ class Judge:
         self.books: dict[Scope, Book] = {}
         self._policy = policy
         self._rulebook = rulebook
+        self._named = policy.named()
         self._touched: set[Scope] = set()
-        self._vouched = False  # a watermark came since the last ruling
+        self._closed: list[Scope] = []
+        self._latest: Millis = 0
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
         self._stored: dict[Scope, bytes] = {}
@@ -53,12 +59,12 @@ class Judge:
                 self._open(scope, row)
         for key, row in rows.items():
             if not key.startswith(BOOK):
-                self._merge(msgspec.convert(row, Stored))
+                self._take_up(key, msgspec.convert(row, Stored))
         self._touched.update(self.books)
 
     def adopt(self, policy: Policy, rulebook: Rulebook) -> None:
         """Go on under this policy, with all that is known: every scope is ruled on anew."""
-        self._policy, self._rulebook = policy, rulebook
+        self._policy, self._rulebook, self._named = policy, rulebook, policy.named()
         for book in self.books.values():
             book.adopt(policy)
         self._touched.update(self.books)
@@ -74,13 +80,25 @@ class Judge:
 
     def rule(self, now: Millis, *, every: bool = False) -> list[Outcome]:
         """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days."""
-        due = set(self._touched)
-        if every or self._vouched:  # completeness bears on every scope that is awake
-            due.update(scope for scope, book in self.books.items() if book.wakes <= now)
+        if every:
+            self._touched.update(scope for scope, book in self.books.items() if book.wakes <= now)
+        due, self._latest = sorted(self._touched), now
         self._touched.clear()
-        self._vouched = False
-        outcomes = [self._rule(self._book(scope), now) for scope in sorted(due)]
-        return [outcome for outcome in outcomes if outcome.news]
+        outcomes = [self._rule(self._book(scope), now) for scope in due]
+        return [outcome for outcome in outcomes if outcome is not None and outcome.news]
+
+    def age(self, now: Millis) -> None:
+        """Touch what time alone may have changed: all that is awake, and of those that slept the longest overdue."""
+        if now < self._latest:  # the clock was set back: nobody is waited for that sleeps until then
+            self._touched.update(self.books)
+        due = sorted((book.wakes, scope) for scope, book in self.books.items() if book.wakes <= now)
+        awake = bisect_right(due, (0, LAST_NAME))
+        self._touched.update(scope for _, scope in due[: awake + AT_ONCE])
+
+    def take_closed(self) -> list[Scope]:
+        """The scopes whose books were closed since the last call: nothing is ruled about them any more."""
+        closed, self._closed = self._closed, []
+        return closed
 
     def ruling(self, scope: Scope) -> Ruling | None:
         """The ruling in force about a scope."""
@@ -104,15 +122,29 @@ class Judge:
         self._rows.clear()
         return rows
 
+    def _take_up(self, key: str, fact: Stored) -> None:
+        """A row of a book that is not worth one may go; one of a kind that is not known here is left alone."""
+        if not self._merge(fact) and not isinstance(fact, Watermark) and kind_of(fact.scope) in KINDS:
+            self._rows[key] = None
+
     def _merge(self, fact: Stored) -> bool:
         if isinstance(fact, Watermark):
-            news = self.marks.merge(fact)
-            self._vouched = self._vouched or news
-            return news
-        if kind_of(fact.scope) not in KINDS:
+            return self._vouch(fact)
+        if kind_of(fact.scope) not in KINDS or (fact.scope not in self.books and self._says_nothing(fact)):
             return False
         self._touched.add(fact.scope)
         return self._book(fact.scope).merge(fact)
+
+    def _vouch(self, mark: Watermark) -> bool:
+        before = self.marks.complete_until(), self.marks.since()
+        news = self.marks.merge(mark)
+        if before != (self.marks.complete_until(), self.marks.since()):  # it bears on every scope that is awake
+            self._touched.update(scope for scope, book in self.books.items() if book.wakes == 0)
+        return news
+
+    def _says_nothing(self, fact: Stored) -> bool:
+        """Calls that used nothing of a model that nobody has named: failed ones, under any name."""
+        return isinstance(fact, Partial) and not (fact.sums.tokens or fact.seeds or fact.scope in self._named)
 
     def _book(self, scope: Scope) -> Book:
         book = self.books.get(scope)
@@ -122,12 +154,23 @@ class Judge:
         book = self.books[scope] = KINDS[kind_of(scope)](scope, self._policy, row)
         return book
 
-    def _rule(self, book: Book, now: Millis) -> Outcome:
+    def _rule(self, book: Book, now: Millis) -> Outcome | None:
         self._rows.update(dict.fromkeys(book.tidy(now)))
+        if book.scope not in self._named and book.is_over(min(now, self.marks.complete_until() or 0)):
+            self._close(book)
+            return None
         outcome = book.consider(Situation(now, self.marks, self._rulebook), self._current.get(book.scope))
         self._current[book.scope] = outcome.ruling
         self._keep(book)
         return outcome
+
+    def _close(self, book: Book) -> None:
+        """Nobody has named it or used it for days: forget it. Used again, it begins anew."""
+        scope = book.scope
+        self._rows.update(dict.fromkeys([BOOK + scope, *book.keys()]))
+        for kept in (self.books, self._current, self._stored):
+            kept.pop(scope, None)
+        self._closed.append(scope)
 
     def _keep(self, book: Book) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""

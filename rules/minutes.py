@@ -25,6 +25,10 @@ class MinuteSheets:
         self._add_up(sheet, known.tokens if known else None)
         return True
 
+    def keys(self) -> list[str]:
+        """Of the sheets that are not folded yet."""
+        return [sheet.key for sheet in self._sheets.values()]
+
     def fold(self, now: Millis, keep: Millis) -> list[str]:
         """Fold minutes older than `keep`; returns the keys of the sheets that are no longer needed."""
         self.curve.fold(now, keep)

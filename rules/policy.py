@@ -225,6 +225,10 @@ class Policy(Struct, frozen=True, kw_only=True):
         """The one name that all spellings of a model share."""
         return self.aliases.get(name, name)
 
+    def named(self) -> frozenset[str]:
+        """Scopes of the models that the policy names; all others were named by callers."""
+        return frozenset(f"model:{name}" for name in (*self.models, *self.aliases.values(), *self.prices))
+
     def calendar(self) -> Calendar:
         """The accounting days of this policy."""
         return Calendar(self.timezone, self.day_starts)

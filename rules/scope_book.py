@@ -33,7 +33,7 @@ class Book(Protocol):
     @property
     def wakes(self) -> Millis:
         """Before this instant neither time alone nor a watermark changes its ruling: it is ruled on only when it was
-        told something. 0: with every tick and watermark."""
+        told something. 0: awake: ruled on with every tick and watermark."""
 
     def adopt(self, policy: Policy) -> None:
         """Go on under this policy; the accounting day is the same. It is ruled on right afterwards."""
@@ -46,6 +46,12 @@ class Book(Protocol):
 
     def tidy(self, now: Millis) -> list[str]:
         """Close what nothing can change any more; returns the keys of rows that may go."""
+
+    def is_over(self, until: Millis) -> bool:
+        """Whether by `until` nobody had told anything for so long that it may be forgotten."""
+
+    def keys(self) -> list[str]:
+        """Of the rows that were merged and are kept."""
 
     def consider(self, situation: Situation, before: Ruling | None) -> Outcome:
         """Rule. `before`: the ruling in force, None after a start."""

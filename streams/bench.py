@@ -22,7 +22,7 @@ WAITING_ROW = "waiting"
 EPOCH_ROW = "epoch"
 ENGINE_ROW = "engine"
 REPORTS_KEPT = 1_000
-TICK: Millis = SECOND  # how often every scope is ruled on without news
+TICK: Millis = SECOND  # how often scopes are ruled on without news
 
 Version = tuple[int, int]
 
@@ -95,10 +95,12 @@ class Bench:
             self.judge.apply(fact)
 
     def rule(self, now: Millis) -> Iterator[Ruled]:
-        """Rule on what was touched; now and then on everything."""
+        """Rule on what was touched; now and then on what has aged."""
         if self._lockstep is None:
             every = self._time_for_all(now)
-            yield from self._number(self.judge.rule(now, every=every))
+            if every:
+                self.judge.age(now)
+            yield from self._number(self.judge.rule(now))
             if every and self._engine is not None:
                 self._watch(self._engine, now)
             return

@@ -11,7 +11,7 @@ from msgspec import Struct
 from rules.alerts import Alert
 from rules.engine_watch import EngineWatch
 from rules.fact_check import read_fact
-from rules.facts import GLOBAL
+from rules.facts import GLOBAL, Scope
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import LATEST, Millis
@@ -99,6 +99,7 @@ class JudgeStep:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
         bench = self._benches[partition]
         outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled)]
+        outputs += [self._close(scope) for scope in bench.judge.take_closed()]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         outputs += self._refused.pop(partition, ())
         rows = bench.take_rows()
@@ -110,11 +111,7 @@ class JudgeStep:
         self._touch.pop(partition, None)
         self._refused.pop(partition, None)
         for scope in bench.judge.books if bench else ():
-            self._publisher.forget(scope)
-            hide(self._metrics, scope)
-            self._actions.pop(scope, None)
-            self._trials.pop(scope, None)
-            self._failures.pop(scope, None)
+            self._forget(scope)
 
     def adopt(self, active: Active) -> None:
         """Rule on every scope anew under this policy, with all that is known of it."""
@@ -137,6 +134,18 @@ class JudgeStep:
         for partition, bench in self._benches.items():
             if bench.report(scope, alert):
                 self._touch[partition]()
+
+    def _close(self, scope: Scope) -> Output:
+        """Its keys in Redis end by themselves; the topic of the latest decisions forgets it."""
+        self._forget(scope)
+        return Output(self._topics.decisions_latest, None, scope.encode(), None)
+
+    def _forget(self, scope: Scope) -> None:
+        self._publisher.forget(scope)
+        hide(self._metrics, scope)
+        self._actions.pop(scope, None)
+        self._trials.pop(scope, None)
+        self._failures.pop(scope, None)
 
     def _refuse(self, partition: int, record: Record, rejected: Rejected) -> None:
         log.error("%s/%d/%d was not written by us: %s", self.topic, partition, record.offset, rejected.detail)

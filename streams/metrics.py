@@ -77,6 +77,8 @@ class Metrics:
         self.handling_seconds = Counter(
             "blastdoor_handling_seconds", "Time spent in handling them.", ["step"], registry=to
         )
+        self.partitions = Gauge("blastdoor_partitions", "Partitions in this worker's hands.", ["step"], registry=to)
+        self.rebalances = Counter("blastdoor_rebalances", "Rebalances of the workers' group seen.", registry=to)
         self.ready = Gauge("blastdoor_ready", "1 once all assigned partitions are recovered.", registry=to)
         for outcome in ("counted", "duplicate", "rejected"):
             self.events.labels(outcome=outcome)

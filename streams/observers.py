@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from rules.moment import Millis
 from streams.channels.outcome import UNDELIVERED, Progress
@@ -17,6 +18,18 @@ class DeliveryMetrics(DeliveryObserver):
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
+
+    def rebalanced(self, kept: int, taken: int) -> None:  # noqa: ARG002
+        self._metrics.rebalances.inc()
+
+    def assigned(self, step: str, partition: int, rows: int, lost: bool, seconds: float) -> None:  # noqa: ARG002
+        self._metrics.partitions.labels(step=step).inc()
+
+    def revoked(self, step: str, partition: int) -> None:
+        self._metrics.partitions.labels(step=step).dec()
+        for gauge in (self._metrics.position, self._metrics.lag):  # another worker tells them now
+            with suppress(KeyError):
+                gauge.remove(step, str(partition))
 
     def flushed(self, step: str, partition: int, outputs: int, rows: int, seconds: float) -> None:  # noqa: ARG002
         self._metrics.flush_seconds.labels(step=step).observe(seconds)

@@ -59,7 +59,7 @@ class Watchman:
     def begin(self, row: Any, touch: Callable[[], None], fail: Callable[[BaseException], None]) -> None:
         """Go on duty, with what an earlier one remembered. `touch` asks for a flush."""
         self.end()
-        self._watched = Watched() if row is None else msgspec.convert(row, Watched)
+        self._watched = Watched() if row is None else msgspec.convert(row, Watched, str_keys=True)
         self._task = asyncio.create_task(self._watch(touch), name="watch")
         self._task.add_done_callback(lambda task: _report(task, fail))
 

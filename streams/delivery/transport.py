@@ -108,6 +108,7 @@ class BatchConsumer(driver.Consumer):
         super().__init__(*arguments, **options)
         self.seeks = 0  # asked for; the thread has its own number, of those done
         self._between = True  # two assignments: whatever Faust has still under way belongs to the former
+        self._joining = False
         self._restoring = False
         self.delivery: Delivery = cast(Any, self.app).delivery
         self.delivery.source = self
@@ -142,6 +143,7 @@ class BatchConsumer(driver.Consumer):
             await self.commit()
         except Exception as error:  # noqa: BLE001 - aiokafka would log it and go on
             self.delivery.fail(error, "putting partitions down")
+        self._joining = True
         await super().on_partitions_revoked(revoked)
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
@@ -152,7 +154,7 @@ class BatchConsumer(driver.Consumer):
             self.delivery.fail(error)
             return
         await super().on_partitions_assigned(assigned, generation_id)
-        self._between = False
+        self._between = self._joining = False
 
     def resume_partitions(self, tps: Iterable[TP]) -> None:
         """Faust opens the changelogs when it knows where they begin and end, and has sought: now rows count."""
@@ -185,6 +187,10 @@ class BatchConsumer(driver.Consumer):
         return iter(self.delivery.committable())
 
     def _filter_committable_offsets(self, tps: Iterable[TP]) -> dict[TP, int]:
+        """Nothing while we join: a commit would wait behind the request to join, be of the generation before, and make
+        aiokafka join anew, for ever where others take longer to notice than it is to the next commit."""
+        if self._joining:
+            return {}
         safe = self.delivery.committable()
         return {tp: safe[tp] for tp in tps if tp in safe and safe[tp] != self._committed_offset[tp]}
 

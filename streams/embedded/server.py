@@ -72,7 +72,7 @@ def _await_answer(child: Child, port: int, answers: Callable[[socket.socket], bo
     while time.monotonic() < deadline:
         if child.returncode is not None:
             break
-        if _asked(port, answers) and child.returncode is None:
+        if asked(port, answers) and child.returncode is None:
             return
         time.sleep(POLL_SECONDS)
     what = "gave no answer" if child.returncode is None else f"ended with {child.returncode}"
@@ -80,7 +80,8 @@ def _await_answer(child: Child, port: int, answers: Callable[[socket.socket], bo
     raise DidNotStartError(msg)
 
 
-def _asked(port: int, answers: Callable[[socket.socket], bool]) -> bool:
+def asked(port: int, answers: Callable[[socket.socket], bool]) -> bool:
+    """Whether something that `answers` as it should listens there."""
     try:
         with socket.create_connection((HOST, port), timeout=1) as connection:
             return answers(connection)

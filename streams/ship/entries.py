@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from pathlib import Path
 
 from rules.intake.reader import Intake
@@ -11,6 +12,7 @@ from streams.ship.lines import Line, LineSplitter
 from streams.ship.parcels import LineReader
 from streams.ship.sources import Form, all_chunks, form_of, origin_of
 from streams.ship.unwrap import Unwrapper
+from streams.ship.years import Years
 
 Progress = Callable[[Path, int], None]
 """Told of each source and how many of its bytes on the disk have been read."""
@@ -18,16 +20,15 @@ Progress = Callable[[Path, int], None]
 
 def entries(source: Path, intake: Intake, form: Form | None, progress: Progress) -> Iterator[Entry]:
     """The lines of one source with what they say. `form` None: by the file's name or its first line."""
-    lines, unwrapper, reader, origin = LineSplitter(), Unwrapper(), None, origin_of(source)
+    lines, unwrapper, reader, years, origin = LineSplitter(), Unwrapper(), None, Years(), origin_of(source)
     for chunk in all_chunks(source):
         reader = reader or LineReader(intake, form or form_of(source, chunk.data))
-        for wrapped in lines.feed(chunk.data):
-            for line in unwrapper.feed(wrapped):
-                yield Entry(reader.read(line), line, origin)
+        whole = [line for wrapped in lines.feed(chunk.data) for line in unwrapper.feed(wrapped)]
+        yield from map(Entry, years.sift([reader.read(line) for line in whole]), whole, repeat(origin))
         progress(source, chunk.position)
     if reader is not None:
-        for line in remaining(lines, unwrapper):
-            yield Entry(reader.read(line), line, origin)
+        rest = list(remaining(lines, unwrapper))
+        yield from map(Entry, years.sift([reader.read(line) for line in rest]), rest, repeat(origin))
 
 
 def remaining(lines: LineSplitter, unwrapper: Unwrapper) -> Iterator[Line]:

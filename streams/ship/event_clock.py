@@ -6,6 +6,7 @@ no record is ever more than a minute ahead of it), to the time of each reading, 
 record.
 Rule 3: it moves once to an instant, when the first line of a later one is met. A clock between two records of the same
 instant would leave to chance whether who hears it has seen the second.
+Rule 4: a line whose time cannot be right moves nothing (`streams.ship.years`).
 """
 
 from __future__ import annotations

@@ -6,13 +6,15 @@ import base64
 import re
 import shutil
 import subprocess
+import time
 import uuid
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from streams.embedded.broker import answers
-from streams.embedded.server import HOST, Server, free_port, serve
+from streams.embedded.children import Child
+from streams.embedded.server import HOST, DidNotStartError, Server, asked, free_port, serve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,6 +109,17 @@ class ApacheKafka(NamedTuple):
 
     def stop(self) -> None:
         self.server.child.stop(patience=30)
+
+    def again(self) -> Self:
+        """After `stop`: the same broker at the same address, with all that it had."""
+        argv = _java("kafka.Kafka", str(self.directory / "server.properties"))
+        child = Child("Apache Kafka", argv, log=self.directory / "broker.log")
+        deadline = time.monotonic() + 60
+        while not asked(self.server.port, answers):
+            if child.returncode is not None or time.monotonic() > deadline:
+                raise DidNotStartError(f"Apache Kafka did not start again\n{child.tail()}")
+            time.sleep(0.05)
+        return self._replace(server=Server(child, self.server.port))
 
 
 def _configure(

@@ -48,6 +48,12 @@ class Sleeper:
     def tidy(self, now: Millis) -> list[str]:  # noqa: ARG002
         return []
 
+    def is_over(self, until: Millis) -> bool:  # noqa: ARG002
+        return False
+
+    def keys(self) -> list[str]:
+        return []
+
     def consider(self, situation: Situation, before: Ruling | None) -> Outcome:
         self.asked += 1
         ruling = Ruling(

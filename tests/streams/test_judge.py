@@ -316,3 +316,19 @@ def test_trials_and_failures_are_told_once_and_shown(caplog: pytest.LogCaptureFi
     shown = generate_latest(bed.metrics.registry).decode()
     assert 'blastdoor_rule_would_fire_total{action="block",rule="trial"} 1.0' in shown
     assert 'blastdoor_rule_failures_total{rule="odd"}' in shown
+
+
+def test_a_forgotten_name_leaves_the_topic_and_the_metrics() -> None:
+    """Its last decision is a tombstone, its gauges are gone, and its keys are not renewed any more."""
+    bed = Bed(event_clock=False, partitions=1)
+    bed.add(Partial("model:made-up", 0, "2026-08-13", 0, 1, Sums(tokens=7)), Watermark("usage", 0, 0, 1, START, START))
+    bed.finish()
+    assert b'model="made-up"' in generate_latest(bed.metrics.registry)
+    bed.now = START + 8 * 24 * HOUR
+    bed.add(Watermark("usage", 0, 0, 2, bed.now, START))
+    bed.finish()
+    told = [output.value for output in bed.partition.sent if output.topic == TOPICS.decisions_latest]
+    assert told[-1] is None
+    assert bed.desk.forgotten == ["model:made-up"]
+    assert b'model="made-up"' not in generate_latest(bed.metrics.registry)
+    assert not [key for key in bed.partition.rows if "made-up" in key]

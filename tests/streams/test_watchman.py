@@ -73,8 +73,9 @@ AWAY, WELL = {"redis_away": True}, {"redis_away": False}
 
 
 async def test_what_is_found_is_told_once_and_remembered() -> None:
-    """Redis is away for minutes: one alert with its row; the next watchman goes on from it and tells the end."""
-    first = Scripted(WELL, AWAY, AWAY, AWAY, AWAY)
+    """Redis is away for minutes: one alert with its row; the next watchman goes on from it, memory by hours
+    and all, and tells the end."""
+    first = Scripted(WELL | {"memory": Memory(100, 1_000)}, AWAY, AWAY, AWAY, AWAY)
     post = Post(first)
     post.begin()
     await first.seen.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -46,7 +47,8 @@ def consumer(lease: Lease | None, *, begin: int = 0) -> BatchConsumer:
         consumer_generation_id=3, tables=SimpleNamespace(recovery=recovery, changelog_topics={"changelog"})
     )
     made.flow_active = True
-    made.seeks, made._restoring = 2, False
+    made.seeks, made._restoring, made._joining = 2, False, False
+    made._committed_offset = defaultdict(lambda: None)
     made.delivery = Delivery("127.0.0.1:1", Observer())
     made.delivery.leases = {} if lease is None else {SOURCE: lease}
 
@@ -188,3 +190,24 @@ async def test_recovery_ends_where_the_log_does(position: int, done: bool) -> No
     await restoring._deliver(fetched(3, tp=CHANGELOG, position=position))
     assert offsets == {CHANGELOG: position - 1}
     assert bool(ended) is done
+
+
+async def test_nothing_is_committed_while_joining(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the commit at revocation and the next assignment no timer commits: it would make the group join anew."""
+    lease: Any = Lease(0)
+    lease.flushed, told = 7, []
+    made = consumer(lease)
+
+    async def commit(*_: Any) -> bool:
+        told.append(made._filter_committable_offsets([SOURCE]))
+        return True
+
+    async def nothing(*_: Any) -> None: ...
+
+    monkeypatch.setattr(made.delivery, "put_down", nothing)
+    monkeypatch.setattr(made, "stop_flow", lambda: None, raising=False)
+    monkeypatch.setattr(made, "commit", commit)
+    monkeypatch.setattr(transport.driver.Consumer, "on_partitions_revoked", nothing)
+    await made.on_partitions_revoked({SOURCE})
+    await commit()
+    assert told == [{SOURCE: 7}, {}]
