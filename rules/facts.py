@@ -106,6 +106,32 @@ class Watermark(Struct, tag="watermark", tag_field="type"):
         return f"watermark|{self.source}|{self.partition}"
 
 
+class Charge(Struct, frozen=True, tag="charge", tag_field="type", kw_only=True):
+    """What a model's day costs, for the scope `global`: absolute, and the one with the higher version counts. Money is
+    in nano-units: `list` for every token, `charged` for those beyond the free pool, `apart_…` for what no guarding
+    gateway told."""
+
+    model: str
+    day: Day
+    version: tuple[int, int] = (0, 0)  # as of a decision: a former owner's never wins
+    charged_low: int = 0  # tokens
+    charged_high: int = 0
+    cost_low: int = 0
+    cost_charged: int = 0
+    cost_list: int = 0
+    apart_charged: int = 0
+    apart_list: int = 0
+    assumed: bool = False  # the model has no price: the policy's assumption
+
+    @property
+    def scope(self) -> Scope:
+        return GLOBAL
+
+    @property
+    def key(self) -> str:
+        return f"{GLOBAL}|model:{self.model}|{self.day}"
+
+
 class Heard(Struct, tag="heard", tag_field="type"):
     """A reading, calibration or control, with the place in Kafka (or a file) where it stood."""
 
@@ -122,7 +148,10 @@ class Heard(Struct, tag="heard", tag_field="type"):
         return f"heard|{source}|{int(offset) % HEARD_SLOTS}"
 
 
-Stored = Partial | Minutes | Watermark
+Timed = Partial | Minutes | Watermark | Heard
+"""What comes from outside and has its place in time."""
+
+Stored = Partial | Minutes | Watermark | Charge
 """What is absolute, and stored as it was merged."""
 
 Fact = Stored | Heard

@@ -7,14 +7,15 @@ Rule 2: rulings are functions of what was merged and of `now`; nothing here know
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from rules.book import ModelBook
-from rules.facts import Fact, Heard, Partial, Scope, Stored, Watermark, kind_of
+from rules.facts import Charge, Fact, Heard, Partial, Scope, Stored, Watermark, kind_of
+from rules.global_book import GlobalBook
 from rules.marks import Marks
 from rules.moment import Millis
 from rules.outcome import Outcome
@@ -22,6 +23,7 @@ from rules.policy import Policy
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 from rules.scope_book import Book, Situation
+from rules.switch_book import SwitchBook
 
 BOOK = "book|"
 AT_ONCE = 500
@@ -30,6 +32,9 @@ LAST_NAME = chr(0x10FFFF)
 
 KINDS: Mapping[str, Callable[[Scope, Policy, Any], Book]] = {
     "model": ModelBook.open,
+    "user": SwitchBook,
+    "ip": SwitchBook,
+    "global": GlobalBook,
 }
 """How the book of each kind of scope is opened, from its stored row or (None) anew. What is heard of others binds
 nobody."""
@@ -51,6 +56,7 @@ class Judge:
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
         self._stored: dict[Scope, bytes] = {}
+        self._told: dict[Scope, dict[str, Charge]] = {}
 
     def restore(self, rows: Mapping[str, Any]) -> None:
         """Take up the rows of an earlier life."""
@@ -85,7 +91,11 @@ class Judge:
         due, self._latest = sorted(self._touched), now
         self._touched.clear()
         outcomes = [self._rule(self._book(scope), now) for scope in due]
-        return [outcome for outcome in outcomes if outcome is not None and outcome.news]
+        return [outcome for outcome in outcomes if outcome is not None and (outcome.news or outcome.tells)]
+
+    def attend(self, scope: Scope) -> None:
+        """Rule on a scope even if nobody ever tells of it."""
+        self._touched.add(scope)
 
     def age(self, now: Millis) -> None:
         """Touch what time alone may have changed: all that is awake, and of those that slept the longest overdue."""
@@ -161,6 +171,7 @@ class Judge:
             return None
         outcome = book.consider(Situation(now, self.marks, self._rulebook), self._current.get(book.scope))
         self._current[book.scope] = outcome.ruling
+        outcome.tells = self._fresh(book.scope, outcome.tells)
         self._keep(book)
         return outcome
 
@@ -168,9 +179,14 @@ class Judge:
         """Nobody has named it or used it for days: forget it. Used again, it begins anew."""
         scope = book.scope
         self._rows.update(dict.fromkeys([BOOK + scope, *book.keys()]))
-        for kept in (self.books, self._current, self._stored):
+        for kept in (self.books, self._current, self._stored, self._told):
             kept.pop(scope, None)
         self._closed.append(scope)
+
+    def _fresh(self, scope: Scope, told: Sequence[Charge]) -> list[Charge]:
+        """Of what a book tells others, what they have not been told."""
+        before, self._told[scope] = self._told.get(scope, {}), {fact.key: fact for fact in told}
+        return [fact for fact in told if before.get(fact.key) != fact]
 
     def _keep(self, book: Book) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""

@@ -30,9 +30,6 @@ MODEL_FACTS: tuple[FactSpec, ...] = (
     text("unknown_mode", 'the policy\'s word for unknown or stale: "close" or "hold"', "close", "hold"),
 )
 
-SCOPE_FACTS: Mapping[str, tuple[FactSpec, ...]] = {"model": MODEL_FACTS}
-"""The kinds of scope whose rules are evaluated."""
-
 
 def model_facts(  # one argument a row of the table
     *,

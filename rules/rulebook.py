@@ -24,10 +24,13 @@ from rules.scope_facts import Facts, FactSpec
 
 SCOPES = ("model", "tenant", "user", "ip", "global")
 
-ACTIONS = ("kill", "block", "unknown", "degrade", "warn", "allow")
+ACTIONS = ("kill", "ban", "block", "unknown", "degrade", "warn", "allow")
 """Strictest first. `unknown` refuses until something is known: milder than a block, stricter than a cheaper answer."""
 
-RESTRICTING = ("kill", "block", "unknown", "degrade")
+BANNABLE = ("tenant", "user", "ip")
+"""Scopes of which the effect `ban` is known."""
+
+RESTRICTING = ("kill", "ban", "block", "unknown", "degrade")
 
 
 ON_ERROR = ("ignore", "warn", "block")
@@ -139,12 +142,12 @@ def _ask(rule: Rule, facts: Facts, held: Held | None, now: Millis) -> Answer:
 
 
 def _failing(rule: Rule, why: str, held: Held | None, now: Millis) -> Answer:
-    """What a rule that cannot be evaluated is taken for; what it remembers stays. A failing kill blocks, because a kill
+    """What a rule that cannot be evaluated is taken for; what it remembers stays. A failing kill or ban blocks: it
     would outlast the failure."""
     spec = rule.spec
     if spec.on_error == "ignore" or (spec.on_error is None and spec.action not in RESTRICTING):
         return Answer(rule, fires(spec, held, now), why, held)
-    action = spec.on_error or ("block" if spec.action == "kill" else spec.action)
+    action = spec.on_error or ("block" if spec.action in {"kill", "ban"} else spec.action)
     taken = "it restricts calls, so it is taken to hold" if spec.on_error is None else f"on_error: {spec.on_error}"
     says = Saying(((f"rule {spec.name} could not be evaluated ({why}); {taken}", ""),))
     return Answer(Rule(replace(spec, action=action), rule.condition, says, rule.clear), True, why, held)
@@ -197,6 +200,8 @@ def mistakes(spec: RuleSpec, facts: Mapping[str, Sequence[FactSpec]]) -> list[tu
         found.append(("says", wrong))
     if spec.action not in ACTIONS:
         found.append(("then.action", f"{shown(spec.action)} is not known here{meant(spec.action, ACTIONS)}"))
+    if spec.action == "ban" and spec.scope not in BANNABLE:
+        found.append(("then.action", f"nobody bans a {spec.scope}: {', '.join(BANNABLE)}"))
     return found
 
 

@@ -3,16 +3,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 from rules.calendar import Day
 from rules.facts import Scope
 from rules.moment import MINUTE, Millis
+from rules.policy import Mode, Policy
 from rules.pool_state import NO_POOL, Bounds
-from rules.rulebook import Asked, Would
+from rules.rulebook import Asked, Verdict, Would
 
 # How often a ruling in which only `used` moved is written into the history. Redis always holds the newest.
 HEARTBEAT: Millis = MINUTE
+
+PUBLISHED = {"ban": "kill"}
+"""What gates are told: to them a ban is the kill of one user or address."""
 
 
 class Ruling(Struct, frozen=True, kw_only=True):
@@ -41,6 +47,8 @@ class Ruling(Struct, frozen=True, kw_only=True):
     observed: bool = False  # the policy only observes: no gateway is to hold calls against the numbers
     prices: dict[str, int] = {}  # of a model, as a decision carries them
     basis: str = ""
+    unit: str = ""  # the currency of `limit` and `used` in nano-units; empty: they are tokens
+    money: dict[str, int] = {}  # of a model's day, in nano-units: charged_low, charged_high, list
     bounds: Bounds = NO_POOL
 
     @property
@@ -52,6 +60,26 @@ class Ruling(Struct, frozen=True, kw_only=True):
     def pool_high(self) -> int | None:
         """Tokens the day has at most."""
         return None if self.bounds.pool_high is None else self.bounds.pool_high - self.base
+
+
+def ruled(verdict: Verdict, policy: Policy, **known: Any) -> Ruling:
+    """The ruling of a verdict under a policy. `known`: the fields that neither of them says; numbers left out are
+    nothing."""
+    action = PUBLISHED.get(verdict.action, verdict.action)
+    observing = policy.mode is Mode.OBSERVE
+    numbers: dict[str, Any] = {"limit": None, "used": 0, "base": 0, "guarded": {}, "formula": "", "wall": ""}
+    return Ruling(
+        action="allow" if observing else action,
+        observed=observing,
+        rule=verdict.rule,
+        reason=f"observed only, would be {verdict.action}: {verdict.reason}" if observing else verdict.reason,
+        severity=verdict.severity,
+        policy=policy.hash,
+        failed=verdict.failed,
+        asked=verdict.asked,
+        would=verdict.would,
+        **(numbers | known),
+    )
 
 
 def changed(before: Ruling | None, after: Ruling) -> bool:
@@ -68,7 +96,7 @@ def is_history(before: Ruling | None, after: Ruling) -> bool:
 
 
 def _numbers(ruling: Ruling) -> tuple[object, ...]:
-    return (*_verdict(ruling), ruling.used, ruling.reason, ruling.base, ruling.guarded, ruling.bounds)
+    return (*_verdict(ruling), ruling.used, ruling.reason, ruling.base, ruling.guarded, ruling.bounds, ruling.money)
 
 
 def _verdict(ruling: Ruling) -> tuple[object, ...]:

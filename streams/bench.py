@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from rules.alerts import Alert
 from rules.engine_watch import EngineRow, EngineWatch
-from rules.facts import Fact, Scope, Watermark
+from rules.facts import Charge, Fact, Scope, Timed, Watermark
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import SECOND, Millis
@@ -22,6 +23,7 @@ WAITING_ROW = "waiting"
 EPOCH_ROW = "epoch"
 ENGINE_ROW = "engine"
 REPORTS_KEPT = 1_000
+PAUSE: Millis = SECOND // 5  # between two tellings of other scopes
 TICK: Millis = SECOND  # how often scopes are ruled on without news
 
 Version = tuple[int, int]
@@ -53,6 +55,10 @@ class Bench:
         self._ruled_all_at: Millis | None = None
         self._waiting: list[Any] = []
         self._changes: dict[str, Any] = {EPOCH_ROW: now}
+        self._tick: Millis | None = None  # the last in event time
+        self._charged = False  # since then
+        self._tells: dict[str, Charge] = {}
+        self._told_at: Millis = 0
         self._reports: list[Alert] = []
         self._reported: dict[str, None] = {}  # ids, oldest first: one report of a kind is enough
 
@@ -68,7 +74,7 @@ class Bench:
         if self._lockstep is not None:
             for mark in self.judge.marks.known.values():
                 self._lockstep.vouch(mark)
-            for fact in msgspec.convert(self._waiting, list[Fact]):
+            for fact in msgspec.convert(self._waiting, list[Timed]):
                 self._lockstep.add(fact)
 
     def adopt(self, policy: Policy, rulebook: Rulebook) -> None:
@@ -90,6 +96,10 @@ class Bench:
                 self._engine.hear(fact)
             self.judge.apply(fact)
             return
+        if isinstance(fact, Charge):  # told by another judge at its own tick, so it has come of age
+            self.judge.apply(fact)
+            self._charged = True
+            return
         self._lockstep.add(fact)
         if isinstance(fact, Watermark) and fact.source != "usage":
             self.judge.apply(fact)
@@ -105,11 +115,23 @@ class Bench:
                 self._watch(self._engine, now)
             return
         for tick in self._lockstep.steps(self.judge):
+            self._tick, self._charged = tick, False
             yield from self._number(self.judge.rule(tick, every=True))
+        if self._charged and self._tick is not None:
+            self._charged = False
+            yield from self._number(self.judge.rule(self._tick))
 
     def again(self) -> Iterator[Ruled]:
         """The current rulings of all scopes under new versions."""
         return self._number(self.judge.current())
+
+    def take_tells(self, now: Millis) -> list[Charge]:
+        """What other scopes are to be told: at most a few times a second, of each the newest."""
+        if self._lockstep is None and 0 <= now - self._told_at < PAUSE:
+            return []
+        tells, self._tells = list(self._tells.values()), {}
+        self._told_at = now if tells else self._told_at
+        return tells
 
     def report(self, scope: Scope, alert: Callable[[Ruling], Alert]) -> bool:
         """Keep an alert about a scope for the next flush; false if the scope is not ours, or nothing was ruled about
@@ -155,4 +177,6 @@ class Bench:
     def _number(self, outcomes: Iterable[Outcome]) -> Iterator[Ruled]:
         for outcome in outcomes:
             self._numbered += 1
-            yield Ruled(outcome, (self.epoch, self._numbered))
+            version = (self.epoch, self._numbered)
+            self._tells |= {fact.key: replace(fact, version=version) for fact in outcome.tells}
+            yield Ruled(outcome, version)

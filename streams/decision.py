@@ -12,7 +12,6 @@ from msgspec import Struct
 from rules.account import Account
 from rules.ledger import Ledger
 from rules.moment import to_rfc3339
-from rules.pool_state import NO_POOL
 from rules.ruling import Ruling
 
 
@@ -47,8 +46,9 @@ def to_decision(
         prices=ruling.prices,
         basis=ruling.basis,
         would={each.rule: {"action": each.action, "reason": each.reason} for each in ruling.would},
+        money=ruling.money,
         because={} if grounds is None else msgspec.to_builtins(grounds),
-        **({} if ruling.bounds == NO_POOL else _pool(ruling)),
+        **(_pool(ruling) if ruling.bounds.lag_bound else {}),
         **({} if account is None else _told(account, zone)),
     )
 

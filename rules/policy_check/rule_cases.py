@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from rules.documented import SCOPE_FACTS
 from rules.fault import Fault, Lines, Path, meant, shown
-from rules.model_facts import SCOPE_FACTS
 from rules.moment import DAY
 from rules.policy_check.inspection import Inspection, anything
 from rules.policy_check.values import BadValueError, Read, choice, duration, text

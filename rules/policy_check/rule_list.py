@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from rules.alerts import Severity
+from rules.documented import SCOPE_FACTS
 from rules.fault import Fault, Lines, Path
-from rules.model_facts import SCOPE_FACTS
 from rules.moment import DAY, SECOND
 from rules.policy import RuleSpec
 from rules.policy_check.inspection import Inspection, anything
@@ -15,7 +14,6 @@ from rules.policy_check.values import Read, choice, duration, flag, plain_name, 
 from rules.rulebook import ACTIONS, ON_ERROR, SCOPES, mistakes
 
 LONGEST_CONDITION = 1_000
-BAN = "ban"
 REQUIRED = ("name", "scope", "when", "then", "says")
 
 RULE: dict[str, Read] = {
@@ -32,7 +30,7 @@ RULE: dict[str, Read] = {
     "dry_run": flag,
 }
 EFFECT: dict[str, Read] = {
-    "action": choice((*ACTIONS, BAN)),
+    "action": choice(ACTIONS),
     "alert": choice(tuple(Severity)),
     "for": duration(SECOND, 400 * DAY),
 }
@@ -75,14 +73,12 @@ def _rule(inspection: Inspection, path: Path, given: dict[str, Any]) -> RuleSpec
 
 
 def _effect(inspection: Inspection, path: Path, raw: object) -> dict[str, Any]:
-    """A ban is a block that lasts: it needs to know how long, and nothing else does."""
+    """Only a ban may say how long it lasts."""
     effect = inspection.fields(path, raw, EFFECT, required=("action",))
-    lasts, is_ban = effect.pop("for", None), effect.get("action") == BAN
-    if is_ban and lasts is None and not (isinstance(raw, Mapping) and "for" in raw):
-        inspection.report((*path, "for"), "is missing: a ban needs to know how long it lasts")
-    if not is_ban and lasts is not None:
+    lasts = effect.pop("for", None)
+    if lasts is not None and effect.get("action") != "ban":
         inspection.report((*path, "for"), "belongs to a ban; a rule that is to wait has `for` beside `when`")
-    return effect | ({"action": "block", "ban_for": lasts or 0} if is_ban else {})
+    return effect | {"ban_for": lasts or 0}
 
 
 def _as_condition(value: Any) -> Any:

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from rules.alerts import Kind, Severity
-from rules.model_facts import SCOPE_FACTS
+from rules.documented import SCOPE_FACTS
 from rules.policy import Mode, Unknown
 from rules.policy_check.alerting import ALERTS, DIGEST, NEVER, ROUTE, WATCH
 from rules.policy_check.delivery import CHANNEL, GATEWAY, REFERENCE
 from rules.policy_check.document import CONTAINERS, PLAIN
 from rules.policy_check.models import TERMS
-from rules.policy_check.money import BUDGET, CHEAPEST, DEAREST, LIMITS, PRICE, SPEND
+from rules.policy_check.money import BUDGET, CHEAPEST, DEAREST, LIMITS, PERIOD, PRICE, SPEND
 from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, LONGEST_CONDITION, REQUIRED, RULE
 from rules.policy_check.senders import MAY, SENDER
@@ -33,6 +33,8 @@ MONEY: Shape = {
     "anyOf": [{"const": 0}, {"type": "number", "minimum": float(CHEAPEST), "maximum": int(DEAREST)}],
     "description": "per million tokens",
 }
+CURRENCY: Shape = {"type": "string", "pattern": "^[A-Z]{3}$"}
+DAY: Shape = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$", "description": "an accounting day"}
 TEXTS: Shape = {"type": "array", "items": TEXT}
 
 
@@ -97,6 +99,11 @@ def _providers() -> Shape:
     )
 
 
+def _price(readers: Mapping[str, Read]) -> Shape:
+    own = {"from": DAY, "input": MONEY, "cached_input": MONEY, "output": MONEY}
+    return _table(readers, ("input", "output"), **own)
+
+
 def _sections() -> dict[str, Shape]:
     channel = _table(CHANNEL, ("kind", "url"), url=ADDRESS, secret=SECRET, schema={"enum": ["1.0", "2.0", 1.0, 2.0]})
     return {
@@ -111,8 +118,8 @@ def _sections() -> dict[str, Shape]:
         ),
         "tenants": _named(_table(BUDGET)),
         "limits": _table(LIMITS),
-        "spend": _table(SPEND, ("daily",), daily=AMOUNT, currency={"type": "string", "pattern": "^[A-Z]{3}$"}),
-        "prices": _named(_table(PRICE, ("input", "output"), input=MONEY, cached_input=MONEY, output=MONEY)),
+        "spend": _table(SPEND, ("daily",), daily=AMOUNT, currency=CURRENCY, unknown_price=_price(PRICE)),
+        "prices": _named({"anyOf": [_price(PERIOD), {"type": "array", "items": _price(PERIOD)}]}),
         "rules": _rules(),
     }
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from rules.documented import SCOPE_FACTS
 from rules.fault import Fault
-from rules.model_facts import SCOPE_FACTS
 from rules.moment import SECOND
 from rules.policy import Policy
 from rules.policy_check.rule_cases import CaseFile, check_cases

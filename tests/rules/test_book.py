@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from rules.book import BookRow, ModelBook
+from rules.documented import SCOPE_FACTS
 from rules.facts import Partial, Sums
 from rules.judge import Judge
-from rules.model_facts import SCOPE_FACTS
 from rules.moment import DAY, MINUTE
 from rules.policy import Policy, RuleSpec
 from rules.rulebook import Rulebook

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rules.model_facts import MODEL_FACTS, SCOPE_FACTS, model_facts
+from rules.documented import SCOPE_FACTS
+from rules.model_facts import MODEL_FACTS, model_facts
 from rules.rulebook import Rulebook
 from rules.scope_facts import FactValue
 from streams.policy_file import default_rules

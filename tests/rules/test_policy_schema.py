@@ -18,6 +18,7 @@ from tests.rules.json_schema import violations
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "policy.schema.json"
 SCHEMA = schema()
+OF_1_1 = {"tag:yaml.org,2002:int", "tag:yaml.org,2002:timestamp"}
 NAMES = ["page", "deploy", "example", "empty"]
 FILES = [ROOT / "deploy" / "policy.yaml", ROOT / "docs" / "examples" / "policy.yaml"]
 
@@ -48,10 +49,10 @@ def test_shipped_policies_fit(text: str) -> None:
     assert list(violations(document.raw, SCHEMA)) == []
 
     class Core(yaml.SafeLoader):
-        """YAML 1.2: no underscores in numbers."""
+        """YAML 1.2: no underscores in numbers, no dates."""
 
     Core.yaml_implicit_resolvers = {
-        letter: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:int"]
+        letter: [(tag, pattern) for tag, pattern in resolvers if tag not in OF_1_1]
         for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     Core.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?[0-9]+$"), list("-+0123456789"))

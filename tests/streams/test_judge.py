@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
 from rules.alerts import Alert, Kind
+from rules.documented import SCOPE_FACTS
 from rules.facts import Fact, Heard, Partial, Sums, Watermark
-from rules.model_facts import SCOPE_FACTS
 from rules.moment import HOUR, MINUTE
 from rules.policy import Policy, RuleSpec
 from rules.records import Reading

@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
+from streams.policy_file import default_rules
 
-GOOD = "channels: {main: {kind: webhook, url: env:HOOK}}\nspend: {daily: 500}\nalerts: {send: [main]}\n"
+GOOD = "channels: {main: {kind: webhook, url: env:HOOK}}\nspend: {daily: 500}\nalerts: {send: [main]}\nlimits: {per_ip: 10/min}\n"
 
 
 @pytest.fixture
@@ -40,9 +41,9 @@ def test_a_good_file_is_summed_up(path: Path) -> None:
     found = run(str(path), HOOK="https://hooks.example/T0/secret-token")
     assert found.exit_code == 0
     assert ": ok, policy " in found.output
-    assert "rules: 7 built in, 0 of your own" in found.output
+    assert f"rules: {len(default_rules())} built in, 0 of your own" in found.output
     assert "alerts: at 80%, 100% of a limit, to main" in found.output
-    assert "not enforced by this version: spend" in found.output
+    assert "not enforced by this version: limits" in found.output
     assert "secret-token" not in found.output
 
 

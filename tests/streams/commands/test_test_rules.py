@@ -106,13 +106,13 @@ def test_a_policy_with_mistakes_is_told_as_ever(tmp_path: Path) -> None:
 def test_between_two_looks_time_goes_by_as_it_does_for_the_judge(tmp_path: Path) -> None:
     """A ban ends and is laid anew at its own times, not at those of the looks."""
     (tmp_path / "policy.yaml").write_text(
-        "rules: [{name: b, scope: model, when: used > 5, then: {action: ban, for: 10m}, says: x}]\n"
+        "rules: [{name: b, scope: ip, when: killed, then: {action: ban, for: 10m}, says: x}]\n"
     )
     path = tmp_path / "rules.test.yaml"
     path.write_text(
-        "policy: policy.yaml\ntests:\n- name: a ban\n  scope: model\n  at:\n"
-        "  - {time: 0s, facts: {used: 6}, action: block}\n  - {time: 25m, facts: {used: 0}, action: block}\n"
-        "  - {time: 29m59s, action: block}\n  - {time: 30m, action: unknown}\n"
+        "policy: policy.yaml\ntests:\n- name: a ban\n  scope: ip\n  at:\n"
+        "  - {time: 0s, facts: {killed: true}, action: kill}\n  - {time: 25m, facts: {killed: false}, action: ban}\n"
+        "  - {time: 29m59s, action: ban}\n  - {time: 30m, action: allow}\n"
     )
     found = run(path)
     assert found.exit_code == 0, found.output
