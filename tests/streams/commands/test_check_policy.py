@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 from streams.cli import main
 from streams.policy_file import default_rules
 
-GOOD = "channels: {main: {kind: webhook, url: env:HOOK}}\nspend: {daily: 500}\nalerts: {send: [main]}\nlimits: {per_ip: 10/min}\n"
+GOOD = "channels: {main: {kind: webhook, url: env:HOOK}}\nspend: {daily: 500}\nalerts: {send: [main]}\n"
+GOOD += "limits: {per_ip: 10/min}\n"
 
 
 @pytest.fixture
