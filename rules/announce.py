@@ -94,7 +94,7 @@ def _standing(ruling: Ruling) -> Standing:
         pool_high=ruling.pool_high,
         charged_high=ruling.bounds.charged_high,
         rule=ruling.rule,
-        reason=ruling.reason,
+        reason=ruling.told or ruling.reason,
         details={"wall": ruling.wall},
         until=ruling.until,
     )
@@ -178,7 +178,7 @@ def _told(ruling: Ruling, telling: Telling) -> Alert:
 
 def _over(ruling: Ruling, what: str, ended: Ended) -> Alert:
     """Of the severity of what it ends, so that it takes the same ways."""
-    alert = _alert(ruling, Kind.RECOVERED, ended.severity, what, ruling.reason, {})
+    alert = _alert(ruling, Kind.RECOVERED, ended.severity, what, ruling.told or ruling.reason, {})
     return replace(alert, ends=(ended,))
 
 

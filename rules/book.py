@@ -84,6 +84,7 @@ class ModelBook:
         self._terms: ModelTerms = policy.terms(self.model)
         self._calendar: Calendar = policy.calendar()
         self._prices = Prices(policy)
+        self._sight: Sight | None = None
 
     @classmethod
     def open(cls, scope: Scope, policy: Policy, row: Any = None) -> ModelBook:
@@ -131,11 +132,11 @@ class ModelBook:
 
     def consider(self, situation: Situation, before: Ruling | None) -> Outcome:
         """Look, rule, and find out what is new about it."""
-        now, marks, rulebook = situation
-        sight = self.look(now, marks)
+        now, marks, rulebook, anew = situation
+        sight = (None if anew else self.glance(now)) or self.look(now, marks)
         limit = effective_limit(self._terms, sight.bounds, sight.metered)
         verdict = self._verdict(sight, limit, rulebook)
-        costs = self.charge(sight) if self._policy.counts_money else []
+        costs = self.charge(sight, anew=anew) if self._policy.counts_money else []
         self.row.rules, ruling = verdict.memory, in_money(self._ruling(sight, limit, verdict), costs)
         alerts = self.announce(ruling, sight, costs)
         self.turn(ruling, before)
@@ -159,7 +160,16 @@ class ModelBook:
         self.row.calibrations = []
         bounds, noticed = infer(pool, self._terms, metered, now)
         notices += noticed
-        return Sight(now, metered, bounds, notices)
+        self._sight = Sight(now, metered, bounds, notices, self._used(metered))
+        return self._sight
+
+    def glance(self, now: Millis) -> Sight | None:
+        """The same when nothing but usage was added since the last look, at a fraction of the cost: what the pool is
+        does not depend on it. None if there was no look today."""
+        last = self._sight
+        if last is None or last.metered.day != self._calendar.day(now):
+            return None
+        return last._replace(now=now, notices=[], used=self._used(last.metered))
 
     def rule(self, sight: Sight, rulebook: Rulebook, formula: str | None = None) -> Ruling:
         """What holds then. `formula` in place of the policy's own is for comparison."""
@@ -222,11 +232,13 @@ class ModelBook:
             reading_at=bounds.reading_at,
         )
 
-    def charge(self, sight: Sight) -> list[Charge]:
-        """What the day costs by now, and the day before."""
-        day, used = sight.metered.day, self.counter.tokens(sight.metered.day)
-        known = self.row.charged.get(day, Charged())
-        self.row.charged = kept(self.row.charged, day, charged(known, sight.bounds, sight.metered, used))
+    def charge(self, sight: Sight, *, anew: bool) -> list[Charge]:
+        """What the day costs by now, and the day before. Only a look at the pool says anew what was charged."""
+        day = sight.metered.day
+        known = self.row.charged.get(day)
+        if anew or known is None:
+            found = charged(known or Charged(), sight.bounds, sight.metered, self.counter.tokens(day))
+            self.row.charged = kept(self.row.charged, day, found)
         return charges(self.model, self.row.charged, day, self.counter, self._prices)
 
     def announce(self, ruling: Ruling, sight: Sight, costs: Iterable[Charge] = ()) -> list[Alert]:
@@ -324,6 +336,10 @@ class ModelBook:
             day_base=self._base(day, since),
             yesterday=None if since is None else self._whole(self._calendar.previous(day), since),
         )
+
+    def _used(self, metered: Metered) -> int:
+        seeded = metered.since is not None and self._calendar.day(metered.since) == metered.day
+        return self.counter.tokens(metered.day) + (metered.curve.seed if seeded else 0)
 
     def _whole(self, day: Day, since: Millis) -> int | None:
         """Tokens of a day that was metered in full, or whose beginning gateways told; None of any other."""

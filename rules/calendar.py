@@ -25,6 +25,8 @@ class Calendar:
         self.starts = time.fromisoformat(day_starts)
         self._hours: dict[int, tuple[Millis, Millis, Day, Day]] = {}
         self.start = lru_cache(maxsize=64)(self._start)
+        self.end = lru_cache(maxsize=64)(self._end)
+        self.previous = lru_cache(maxsize=64)(self._previous)
 
     def day(self, at: Millis) -> Day:
         """The day that `at` belongs to."""
@@ -37,11 +39,11 @@ class Calendar:
         change, _, before, after = known
         return before if at < change else after
 
-    def end(self, day: Day) -> Millis:
+    def _end(self, day: Day) -> Millis:
         """The instant at which the next day begins."""
         return self.start((date.fromisoformat(day) + timedelta(days=1)).isoformat())
 
-    def previous(self, day: Day) -> Day:
+    def _previous(self, day: Day) -> Day:
         """The day before."""
         return (date.fromisoformat(day) - timedelta(days=1)).isoformat()
 

@@ -19,27 +19,30 @@ class Counter:
 
     def merge(self, partial: Partial) -> bool:
         """Take a partial unless a later one of its partition, or the closing of its day, came first; says whether it
-        was taken."""
+        was taken. Of two with the same sums the later one has told more of the minutes."""
         if partial.day < self.closed_before:
             return False
         parts = self.days.setdefault(partial.day, {})
         known = parts.get(partial.partition)
-        if known is not None and (known.incarnation, known.offset) >= (partial.incarnation, partial.offset):
+        if known is not None and _age(known) >= _age(partial):
             return False
         parts[partial.partition] = partial
         return True
 
     def tokens(self, day: Day) -> int:
         """Tokens metered on `day`."""
-        return sum(part.sums.tokens for part in self.days.get(day, {}).values())
+        return sum([part.sums.tokens for part in self.days.get(day, {}).values()])
 
     def before(self, day: Day) -> int:
-        """Tokens metered on all days before `day`, since the counter began."""
-        return self.carried + sum(self.tokens(other) for other in self.days if other < day)
+        """Tokens metered on all days before `day`, since the counter began, as far as their minutes are told."""
+        return self.carried + sum(self._placed(other) for other in self.days if other < day)
 
     def total(self) -> int:
-        """Tokens metered since the counter began."""
-        return self.carried + sum(self.tokens(day) for day in self.days)
+        """Tokens metered since the counter began, as far as their minutes are told."""
+        return self.carried + sum(self._placed(day) for day in self.days)
+
+    def _placed(self, day: Day) -> int:
+        return sum([part.sums.tokens - part.unplaced for part in self.days[day].values()])
 
     def guarded(self, day: Day) -> int:
         """The part of a day's tokens that guarding gateways reported."""
@@ -68,6 +71,10 @@ class Counter:
         self.carried += sum(part.sums.tokens for part in gone)
         self.closed_before = max(self.closed_before, day)
         return gone
+
+
+def _age(partial: Partial) -> tuple[int, int, int]:
+    return partial.incarnation, partial.offset, -partial.unplaced
 
 
 def add(sums: Iterable[Sums]) -> Sums:

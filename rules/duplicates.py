@@ -7,7 +7,7 @@ lands in its twin's partition.
 
 from __future__ import annotations
 
-from itertools import takewhile
+from collections.abc import Sequence
 
 # Producers retry within minutes. 50,000 offsets are 12 s at 4,000/s in one partition and hours for a small gateway; at
 # about 180 bytes an id,
@@ -32,8 +32,20 @@ class DuplicateWindow:
         self._last[event_id] = offset  # at the end: the dict stays ordered by offset
         return last is not None and offset - self.window <= last < offset
 
+    def all_new(self, event_ids: Sequence[str], offsets: Sequence[int]) -> bool:
+        """Note many ids if none of them was seen before; false, and nothing is noted, if one may have been."""
+        if not self._last.keys().isdisjoint(event_ids) or len(set(event_ids)) < len(event_ids):
+            return False
+        self._last.update(zip(event_ids, offsets, strict=True))
+        return True
+
     def trim(self, position: int) -> None:
         """Forget what no offset from `position` on can ask for."""
         oldest = position - self.window
-        for event_id in [key for key, _ in takewhile(lambda item: item[1] < oldest, self._last.items())]:
+        gone = []
+        for event_id, offset in self._last.items():
+            if offset >= oldest:
+                break
+            gone.append(event_id)
+        for event_id in gone:
             del self._last[event_id]

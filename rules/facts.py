@@ -43,6 +43,18 @@ class Sums(Struct, array_like=True):
     estimated: int = 0
     guarded: int = 0  # the part of `tokens` that came from gateways declared `guard: true`
 
+    def add(self, more: Sums) -> None:
+        """Add other events' sums, field by field."""
+        self.tokens += more.tokens
+        self.requests += more.requests
+        self.prompt += more.prompt
+        self.completion += more.completion
+        self.cached += more.cached
+        self.cache_hits += more.cache_hits
+        self.failed += more.failed
+        self.estimated += more.estimated
+        self.guarded += more.guarded
+
 
 class Partial(Struct, tag="partial", tag_field="type"):
     """The sums of one source partition for a scope and day, up to and including `offset`."""
@@ -56,6 +68,7 @@ class Partial(Struct, tag="partial", tag_field="type"):
     seeds: dict[
         str, int
     ] = {}  # key hash -> smallest `today - tokens` seen: what a gateway had counted before metering began
+    unplaced: int = 0  # the part of `sums.tokens` whose minutes are not told yet; they follow within a second
 
     @property
     def key(self) -> str:

@@ -105,14 +105,6 @@ class GlobalBook:
         if order.action == ControlAction.RESUME:
             self._resume(self._calendar.day(order.at))
 
-    def is_over(self, until: Millis) -> bool:  # noqa: ARG002
-        """Never: there is one of it."""
-        return False
-
-    def keys(self) -> list[str]:
-        """The rows beside the book's own."""
-        return [charge.key for models in self._charges.values() for charge in models.values()]
-
     def tidy(self, now: Millis) -> list[str]:
         """Close days that nothing can change any more. Our own clock alone closes none."""
         newest = max(self._charges, default="")
@@ -128,9 +120,17 @@ class GlobalBook:
         row.days = {day: spent for day, spent in row.days.items() if day >= oldest}
         return [charge.key for day in gone for charge in self._charges.pop(day).values()]
 
+    def is_over(self, until: Millis) -> bool:  # noqa: ARG002
+        """There is always the one."""
+        return False
+
+    def keys(self) -> list[str]:
+        """Of the charges that are kept."""
+        return [charge.key for models in self._charges.values() for charge in models.values()]
+
     def consider(self, situation: Situation, before: Ruling | None) -> Outcome:
         """Rule on the day's money and on the orders in force."""
-        now, _, rulebook = situation
+        now, rulebook = situation.now, situation.rulebook
         row, day = self._row, self._calendar.day(now)
         row.born = row.born or now
         verdict = rulebook.decide("global", self._facts(day, now), row.rules, now)

@@ -2,6 +2,8 @@
 
 Rule 1: merging is a G-counter, so facts may come again, late or from a former owner.
 Rule 2: rulings are functions of what was merged and of `now`; nothing here knows the time.
+Rule 3: usage alone moves no bound. A scope is looked at anew for what is heard, and whenever every scope is, which is
+        how minutes and watermarks take effect; in between sums are compared with the limit as it was.
 """
 
 from __future__ import annotations
@@ -53,6 +55,8 @@ class Judge:
         self._touched: set[Scope] = set()
         self._closed: list[Scope] = []
         self._latest: Millis = 0
+        self._counted: set[Scope] = set()  # usage was added
+        self._unkept: set[Scope] = set()  # ruled on since rows were last taken
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
         self._stored: dict[Scope, bytes] = {}
@@ -86,16 +90,12 @@ class Judge:
 
     def rule(self, now: Millis, *, every: bool = False) -> list[Outcome]:
         """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days."""
+        anew, counted = self._touched, self._counted
+        self._touched, self._counted, self._latest = set(), set(), now
         if every:
-            self._touched.update(scope for scope, book in self.books.items() if book.wakes <= now)
-        due, self._latest = sorted(self._touched), now
-        self._touched.clear()
-        outcomes = [self._rule(self._book(scope), now) for scope in due]
+            anew.update(scope for scope, book in self.books.items() if book.wakes <= now)
+        outcomes = [self._rule(self._book(scope), now, anew=scope in anew) for scope in sorted(anew | counted)]
         return [outcome for outcome in outcomes if outcome is not None and (outcome.news or outcome.tells)]
-
-    def attend(self, scope: Scope) -> None:
-        """Rule on a scope even if nobody ever tells of it."""
-        self._touched.add(scope)
 
     def age(self, now: Millis) -> None:
         """Touch what time alone may have changed: all that is awake, and of those that slept the longest overdue."""
@@ -109,6 +109,10 @@ class Judge:
         """The scopes whose books were closed since the last call: nothing is ruled about them any more."""
         closed, self._closed = self._closed, []
         return closed
+
+    def attend(self, scope: Scope) -> None:
+        """Rule on a scope even if nobody ever tells of it."""
+        self._touched.add(scope)
 
     def ruling(self, scope: Scope) -> Ruling | None:
         """The ruling in force about a scope."""
@@ -127,9 +131,10 @@ class Judge:
         return {scope: book for scope, book in self.books.items() if isinstance(book, ModelBook)}
 
     def take_rows(self) -> dict[str, Any]:
-        """The rows changed since the last call; None for a row that may go."""
-        rows = {key: value if value is None else msgspec.to_builtins(value) for key, value in self._rows.items()}
-        self._rows.clear()
+        """The rows changed since the last call, good until the next fact; None for a row that may go."""
+        for scope in self._unkept:
+            self._keep(self.books[scope])
+        rows, self._rows, self._unkept = self._rows, {}, set()
         return rows
 
     def _take_up(self, key: str, fact: Stored) -> None:
@@ -139,18 +144,14 @@ class Judge:
 
     def _merge(self, fact: Stored) -> bool:
         if isinstance(fact, Watermark):
-            return self._vouch(fact)
+            return self.marks.merge(fact)  # takes effect with the next tick
         if kind_of(fact.scope) not in KINDS or (fact.scope not in self.books and self._says_nothing(fact)):
             return False
-        self._touched.add(fact.scope)
+        if isinstance(fact, Partial):
+            self._counted.add(fact.scope)
+        if isinstance(fact, Charge):
+            self._touched.add(fact.scope)
         return self._book(fact.scope).merge(fact)
-
-    def _vouch(self, mark: Watermark) -> bool:
-        before = self.marks.complete_until(), self.marks.since()
-        news = self.marks.merge(mark)
-        if before != (self.marks.complete_until(), self.marks.since()):  # it bears on every scope that is awake
-            self._touched.update(scope for scope, book in self.books.items() if book.wakes == 0)
-        return news
 
     def _says_nothing(self, fact: Stored) -> bool:
         """Calls that used nothing of a model that nobody has named: failed ones, under any name."""
@@ -164,16 +165,22 @@ class Judge:
         book = self.books[scope] = KINDS[kind_of(scope)](scope, self._policy, row)
         return book
 
-    def _rule(self, book: Book, now: Millis) -> Outcome | None:
-        self._rows.update(dict.fromkeys(book.tidy(now)))
-        if book.scope not in self._named and book.is_over(min(now, self.marks.complete_until() or 0)):
-            self._close(book)
-            return None
-        outcome = book.consider(Situation(now, self.marks, self._rulebook), self._current.get(book.scope))
+    def _rule(self, book: Book, now: Millis, *, anew: bool) -> Outcome | None:
+        if anew:
+            self._rows.update(dict.fromkeys(book.tidy(now)))
+            if book.scope not in self._named and book.is_over(min(now, self.marks.complete_until() or 0)):
+                self._close(book)
+                return None
+        outcome = book.consider(Situation(now, self.marks, self._rulebook, anew), self._current.get(book.scope))
         self._current[book.scope] = outcome.ruling
         outcome.tells = self._fresh(book.scope, outcome.tells)
-        self._keep(book)
+        self._unkept.add(book.scope)
         return outcome
+
+    def _fresh(self, scope: Scope, told: Sequence[Charge]) -> list[Charge]:
+        """Of what a book tells others, what they have not been told."""
+        before, self._told[scope] = self._told.get(scope, {}), {fact.key: fact for fact in told}
+        return [fact for fact in told if before.get(fact.key) != fact]
 
     def _close(self, book: Book) -> None:
         """Nobody has named it or used it for days: forget it. Used again, it begins anew."""
@@ -181,12 +188,8 @@ class Judge:
         self._rows.update(dict.fromkeys([BOOK + scope, *book.keys()]))
         for kept in (self.books, self._current, self._stored, self._told):
             kept.pop(scope, None)
+        self._unkept.discard(scope)
         self._closed.append(scope)
-
-    def _fresh(self, scope: Scope, told: Sequence[Charge]) -> list[Charge]:
-        """Of what a book tells others, what they have not been told."""
-        before, self._told[scope] = self._told.get(scope, {}), {fact.key: fact for fact in told}
-        return [fact for fact in told if before.get(fact.key) != fact]
 
     def _keep(self, book: Book) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""

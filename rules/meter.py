@@ -4,11 +4,16 @@ simulator.
 Rule 1: every event is decided once (duplicate, too late, in the future, counted), for all scopes alike.
 Rule 2: a row takes an event only if its offset lies beyond the row's, so reading a stretch of the log again changes
 nothing.
+Rule 3: how the log is cut into batches changes nothing. A row names the offset of the last event in it, so what is told
+again after a crash is at most what was told before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -26,6 +31,36 @@ MINUTES_AN_HOUR = 60
 # Of one (model, day): a row must fit into a message, whatever keys a gateway makes up. Further keys seed nothing.
 SEEDS_KEPT = 1_000
 LONGEST_KEY_HASH = 64
+SUCCEEDED = (None, "success")
+
+
+class Call(Protocol):
+    """What is counted of a finished call: a `Usage`, or an event as it is written, where what is absent is None."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def total_tokens(self) -> int | None: ...
+    @property
+    def prompt_tokens(self) -> int | None: ...
+    @property
+    def completion_tokens(self) -> int | None: ...
+    @property
+    def cached_tokens(self) -> int | None: ...
+    @property
+    def key_hash(self) -> str | None: ...
+    @property
+    def status(self) -> str | None: ...
+    @property
+    def cache_hit(self) -> bool | None: ...
+    @property
+    def estimated(self) -> bool | None: ...
+    @property
+    def source(self) -> str | None: ...
+    @property
+    def today(self) -> int | None: ...
 
 
 class MeterCounts(Struct):
@@ -60,6 +95,8 @@ class PartitionMeter:
         self._partials: dict[tuple[str, Day], Partial] = {}
         self._minutes: dict[tuple[str, int], Minutes] = {}
         self._changed: dict[int, Partial | Minutes] = {}  # by identity: cheaper than a key for every event
+        self._untold: dict[int, Partial] = {}  # of those, what `take_partials` has not given yet
+        self._highest = -1  # offset of this incarnation in any row
 
     def adopt(self, policy: Policy) -> None:
         """Count what comes from now on under this policy; the accounting day must be the same."""
@@ -74,9 +111,12 @@ class PartitionMeter:
         for row in rows:
             if isinstance(row, Partial):
                 self._partials[row.scope.removeprefix("model:"), row.day] = row
+                self._untold[id(row)] = row
             else:
                 self._minutes[row.scope.removeprefix("model:"), row.hour] = row
             self._changed[id(row)] = row
+            if row.incarnation == self.incarnation:
+                self._highest = max(self._highest, row.offset)
 
     def tick(self, now: Millis) -> None:
         """The partition's clock reaches `now`; it never goes back."""
@@ -87,30 +127,43 @@ class PartitionMeter:
 
     def fold(self, offset: int, usage: Usage) -> Rejected | None:
         """Count one event. What is refused comes back with the reason and has changed nothing."""
-        refused = self._refuse(usage.at)
-        if refused is not None:
-            self.counts.rejected += 1
-            return refused
-        if self.duplicates.seen(usage.id, offset):
-            self.counts.duplicates += 1
-            return None
-        self.counts.counted += 1
-        model = self._policy.canonical(usage.model)
-        tokens = 0 if usage.cache_hit else usage.total_tokens
-        self._count(self._partial(model, self._calendar.day(usage.at)), offset, usage, tokens)
-        if tokens:
-            self._count_minute(self._hour(model, usage.at // HOUR), offset, usage.at, tokens)
-        return None
+        return self._fold(offset, usage, usage.at)
 
-    def take_changes(self) -> list[Partial | Minutes]:
-        """The rows changed since the last call, each absolute and a copy: the fold goes on in the originals."""
-        changed = [row.snapshot() for row in self._changed.values()]
-        self._changed.clear()
+    def fold_batch(
+        self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis], times: Sequence[Millis] = ()
+    ) -> list[tuple[int, Rejected]]:
+        """Count events in the order of the log; answers those refused, by their index.
+
+        `ats`: when each call ended. `times`: what the clock reaches before each of them; without it the clock stands.
+        """
+        if not self._is_plain(offsets, ats, times):
+            return list(self._fold_singly(offsets, calls, ats, times))
+        if times:
+            self.tick(times[0])
+            self.tick(max(times))
+        self._take(offsets, calls, ats)
+        return []
+
+    def take_partials(self) -> list[Partial]:
+        """The sums changed since they were last taken, here or with all rows. The fold goes on in them."""
+        changed, self._untold = list(self._untold.values()), {}
         return changed
 
+    def take_rows(self) -> list[Partial | Minutes]:
+        """All rows changed since the last call. The fold goes on in them."""
+        changed, self._changed, self._untold = list(self._changed.values()), {}, {}
+        for row in changed:
+            if isinstance(row, Partial):
+                row.unplaced = 0  # its minutes are among the rows
+        return changed
+
+    def take_changes(self) -> list[Partial | Minutes]:
+        """The same, each a copy."""
+        return [row.snapshot() for row in self.take_rows()]
+
     def pending(self) -> list[Partial | Minutes]:
-        """The same without taking them: what a restart would need before they are told."""
-        return [row.snapshot() for row in self._changed.values()]
+        """The rows changed without taking them: what a restart would need before they are told."""
+        return list(self._changed.values())
 
     def forget(self) -> list[str]:
         """Drop rows that no event can reach any more; returns their keys."""
@@ -133,6 +186,58 @@ class PartitionMeter:
         ahead = apart(at, received)
         if ahead and at >= (self.clock.since or 0):
             self.apart = ahead
+
+    def _is_plain(self, offsets: Sequence[int], ats: Sequence[Millis], times: Sequence[Millis]) -> bool:
+        """Whether no row has any of the events already, and none can be refused for its time, whatever the order."""
+        if offsets[0] <= self._highest:
+            return False
+        clocks = [at for at in (self.clock.now, *times[:1]) if at is not None]
+        if not clocks:
+            return True
+        first, last = max(clocks), max([*clocks, *times])
+        return max(ats) <= first + AHEAD and min(ats) >= last - self._policy.close_after_days * DAY
+
+    def _fold_singly(
+        self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis], times: Sequence[Millis]
+    ) -> Iterator[tuple[int, Rejected]]:
+        for index, (offset, call, at) in enumerate(zip(offsets, calls, ats, strict=True)):
+            if times:
+                self.tick(times[index])
+            refused = self._fold(offset, call, at)
+            if refused is not None:
+                yield index, refused
+
+    def _fold(self, offset: int, call: Call, at: Millis) -> Rejected | None:
+        refused = self._refuse(at)
+        if refused is not None:
+            self.counts.rejected += 1
+            return refused
+        self._take([offset], [call], [at])
+        return None
+
+    def _take(self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis]) -> None:
+        """Count what was accepted. The hot path: what is done for every single event stands here and in `_summed`."""
+        newest = offsets[-1]
+        if not self.duplicates.all_new([call.id for call in calls], offsets):
+            offsets, calls, ats = self._without_duplicates(offsets, calls, ats)
+        self.counts.counted += len(calls)
+        for minute, of_minute, at_offsets in _by_minute(offsets, calls, ats):
+            names = [call.model for call in of_minute]
+            last = dict(zip(names, at_offsets, strict=True))
+            models: dict[str, list[Call]] = {name: [] for name in last}
+            for name, call in zip(names, of_minute, strict=True):
+                models[name].append(call)
+            for name, of_model in models.items():
+                self._count(self._policy.canonical(name), minute, of_model, last[name])
+        self._highest = max(self._highest, newest)
+
+    def _without_duplicates(
+        self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis]
+    ) -> tuple[list[int], list[Call], list[Millis]]:
+        seen = self.duplicates.seen
+        fresh = [not seen(call.id, offset) for call, offset in zip(calls, offsets, strict=True)]
+        self.counts.duplicates += len(fresh) - sum(fresh)
+        return list(compress(offsets, fresh)), list(compress(calls, fresh)), list(compress(ats, fresh))
 
     def _refuse(self, at: Millis) -> Rejected | None:
         now = self.clock.now
@@ -167,24 +272,40 @@ class PartitionMeter:
             self._minutes[model, hour] = row
         return row
 
-    def _count(self, row: Partial, offset: int, usage: Usage, tokens: int) -> None:
-        if not self._advance(row, offset):
-            return
-        sums = row.sums
-        sums.requests += 1
-        sums.tokens += tokens
-        if usage.cache_hit:
-            sums.cache_hits += 1
-        else:
-            sums.prompt += usage.prompt_tokens
-            sums.completion += usage.completion_tokens
-            sums.cached += usage.cached_tokens
-        sums.failed += usage.status != "success"
-        sums.estimated += usage.estimated
-        if usage.source in self._guards:
-            sums.guarded += tokens
-        if usage.today is not None:
-            self._seed(row.seeds, usage.key_hash, max(0, usage.today - usage.total_tokens))
+    def _count(self, model: str, minute: int, calls: Sequence[Call], offset: int) -> None:
+        """Add one model's calls of one minute; days begin with a minute, so all are of one day."""
+        sums = self._summed(calls)
+        row = self._partial(model, self._calendar.day(minute * MINUTE))
+        if self._advance(row, offset):
+            row.sums.add(sums)
+            row.unplaced += sums.tokens
+            for call in calls:
+                if call.today is not None:
+                    self._seed(row.seeds, call.key_hash or "", max(0, call.today - (call.total_tokens or 0)))
+        if sums.tokens:
+            sheet = self._hour(model, minute // MINUTES_AN_HOUR)
+            if self._advance(sheet, offset):
+                sheet.tokens[minute % MINUTES_AN_HOUR] += sums.tokens
+
+    def _summed(self, calls: Sequence[Call]) -> Sums:
+        """The hot path: everything that is summed of a call, in one loop over plain numbers."""
+        tokens = prompt = completion = cached = cache_hits = failed = estimated = guarded = 0
+        guards = self._guards
+        for call in calls:
+            if call.cache_hit:
+                cache_hits += 1
+            else:
+                tokens += call.total_tokens or 0
+                prompt += call.prompt_tokens or 0
+                completion += call.completion_tokens or 0
+                cached += call.cached_tokens or 0
+                if call.source in guards:
+                    guarded += call.total_tokens or 0
+            if call.status not in SUCCEEDED:
+                failed += 1
+            if call.estimated:
+                estimated += 1
+        return Sums(tokens, len(calls), prompt, completion, cached, cache_hits, failed, estimated, guarded)
 
     def _seed(self, seeds: dict[str, int], key_hash: str, start: int) -> None:
         if key_hash in seeds:
@@ -192,14 +313,34 @@ class PartitionMeter:
         elif len(seeds) < SEEDS_KEPT and len(key_hash) <= LONGEST_KEY_HASH:
             seeds[key_hash] = start
 
-    def _count_minute(self, row: Minutes, offset: int, at: Millis, tokens: int) -> None:
-        if self._advance(row, offset):
-            row.tokens[at // MINUTE % MINUTES_AN_HOUR] += tokens
-
     def _advance(self, row: Partial | Minutes, offset: int) -> bool:
         """Move the row's last offset; false if the row has this offset in it already."""
-        if row.incarnation == self.incarnation and offset <= row.offset:
-            return False
-        row.incarnation, row.offset = self.incarnation, offset
+        if row.incarnation != self.incarnation:
+            row.incarnation, row.offset = self.incarnation, offset
+        elif offset > row.offset:
+            row.offset = offset
+        elif offset <= self._highest:
+            return False  # read again; an offset of this batch may lie before one that was just counted
         self._changed[id(row)] = row
+        if isinstance(row, Partial):
+            self._untold[id(row)] = row
         return True
+
+
+Stretch = tuple[int, Sequence[Call], Sequence[int]]
+"""A minute, calls that ended in it, and their offsets."""
+
+
+def _by_minute(offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis]) -> Iterable[Stretch]:
+    """Calls by the minute in which they ended; as a rule a batch is of one."""
+    if not ats:
+        return ()
+    first, last = min(ats) // MINUTE, max(ats) // MINUTE
+    if first == last:
+        return ((first, calls, offsets),)
+    minutes: defaultdict[int, tuple[list[Call], list[int]]] = defaultdict(lambda: ([], []))
+    for offset, call, at in zip(offsets, calls, ats, strict=True):
+        of_minute, at_offsets = minutes[at // MINUTE]
+        of_minute.append(call)
+        at_offsets.append(offset)
+    return [(minute, *found) for minute, found in minutes.items()]

@@ -23,11 +23,7 @@ class Sight(NamedTuple):
     metered: Metered
     bounds: Bounds
     notices: list[Notice]
-
-    @property
-    def used(self) -> int:
-        """Tokens used since the day began."""
-        return self.metered.total - self.metered.day_base
+    used: int  # tokens since the day began
 
 
 class Outcome(Struct):

@@ -116,6 +116,7 @@ class RuleSpec(Struct, frozen=True, kw_only=True):
     when: str
     action: str
     says: str
+    says_zh: str = ""  # the same in Chinese; empty: there is only one
     alert: str | None = None  # severity
     priority: int = 0
     lasting: Millis = 0  # `for:` so long the condition must hold before the rule fires

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -52,24 +52,36 @@ class Replay:
         self._rulebook = rulebook
         self._formulas = tuple(formulas)
         self._offset = 0
+        self._offsets: list[int] = []
+        self._usages: list[Usage] = []  # at these offsets, since the last tick
         self._waiting: list[Reading] = []
         self._watcher = watcher
 
-    def run(self, records: Iterable[Record]) -> Iterator[Replayed]:
-        """Feed records in order of time, with the clock between them; yields a reading once the clock reaches it."""
+    def run(self, records: Iterable[Record | Sequence[Usage]]) -> Iterator[Replayed]:
+        """Feed records in order of time, with the clock between them; yields a reading once the clock reaches it.
+
+        A sequence stands for the events in it, one after another.
+        """
         for record in records:
-            if isinstance(record, Clock):
+            if isinstance(record, Sequence):
+                self._feed_usage(record)
+            elif isinstance(record, Clock):
                 self.tick(record.at)
                 yield from self._compare(record.at)
             else:
                 self.feed(record)
 
+    def _feed_usage(self, usages: Sequence[Usage]) -> None:
+        self._usages += usages
+        self._offsets += range(self._offset, self._offset + len(usages))
+        self._offset += len(usages)
+
     def feed(self, record: Record) -> None:
         """Take one record; it takes effect with the next tick."""
         if isinstance(record, Usage):
-            refused = self.meter.fold(self._offset, record)
-            self.rejected += [refused] if refused else []
-        elif isinstance(record, Reading | Calibration | Control):
+            self._feed_usage([record])
+            return
+        if isinstance(record, Reading | Calibration | Control):
             model = "" if isinstance(record, Control) else self._policy.canonical(record.model)
             scope = addressed(record) if isinstance(record, Control) else f"model:{model}"
             if isinstance(scope, Rejected):
@@ -86,6 +98,7 @@ class Replay:
 
     def tick(self, now: Millis) -> list[Outcome]:
         """The clock reaches `now`: everything before has been fed, and the judge rules."""
+        self._fold()
         self.meter.tick(now)
         for row in self.meter.take_changes():
             self.judge.apply(row)
@@ -112,6 +125,13 @@ class Replay:
         if self._watcher is not None and now is not None:
             for book in self.judge.models().values():
                 self._watcher.see(book.seen(book.look(now, self.judge.marks), self._formulas))
+
+    def _fold(self) -> None:
+        if self._usages:
+            ats = [usage.at for usage in self._usages]
+            refused = self.meter.fold_batch(self._offsets, self._usages, ats)
+            self.rejected += [rejected for _, rejected in refused]
+            self._offsets, self._usages = [], []
 
     def _compare(self, now: Millis) -> Iterator[Replayed]:
         due = [reading for reading in self._waiting if reading.at <= now]

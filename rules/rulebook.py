@@ -19,7 +19,7 @@ from rules.fault import Fault, meant, shown
 from rules.moment import Millis
 from rules.policy import RuleSpec
 from rules.rule_memory import NOTHING, Held, Memory, advance, banned_until, fires, remembers, wakes
-from rules.saying import Saying
+from rules.saying import Piece, Saying
 from rules.scope_facts import Facts, FactSpec
 
 SCOPES = ("model", "tenant", "user", "ip", "global")
@@ -27,7 +27,7 @@ SCOPES = ("model", "tenant", "user", "ip", "global")
 ACTIONS = ("kill", "ban", "block", "unknown", "degrade", "warn", "allow")
 """Strictest first. `unknown` refuses until something is known: milder than a block, stricter than a cheaper answer."""
 
-BANNABLE = ("tenant", "user", "ip")
+BANNABLE = ("user", "ip")
 """Scopes of which the effect `ban` is known."""
 
 RESTRICTING = ("kill", "ban", "block", "unknown", "degrade")
@@ -42,7 +42,7 @@ class Asked(Struct, frozen=True):
 
     rule: str
     severity: str
-    reason: str
+    reason: str  # in the language of alerts
 
 
 class Would(Struct, frozen=True):
@@ -59,6 +59,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     rule: str
     action: str
     reason: str
+    told: str = ""  # the same in the language of alerts
     severity: str | None = None  # of the alert the deciding rule asks for
     until: Millis | None = None  # the end of the ban, if one decides
     fired: tuple[str, ...] = ()  # all rules that fire, strictest first
@@ -74,7 +75,13 @@ class Rule(Struct, frozen=True):
     spec: RuleSpec
     condition: Condition
     says: Saying
+    translated: Saying | None = None  # into the language of alerts, where that is another
     clear: Condition | None = None
+
+    @property
+    def tells(self) -> Saying:
+        """What alerts say."""
+        return self.translated or self.says
 
 
 class Answer(NamedTuple):
@@ -95,14 +102,17 @@ class Rulebook:
             self.rules[rule.spec.scope] = (*self.rules.get(rule.spec.scope, ()), rule)
 
     @classmethod
-    def compile(cls, specs: Sequence[RuleSpec], facts: Mapping[str, Sequence[FactSpec]]) -> Rulebook | list[Fault]:
-        """The rulebook, or every mistake in the rules. `facts`: the documented facts of each kind of scope."""
+    def compile(
+        cls, specs: Sequence[RuleSpec], facts: Mapping[str, Sequence[FactSpec]], language: str = "en"
+    ) -> Rulebook | list[Fault]:
+        """The rulebook, or every mistake in the rules. `facts`: the documented facts of each kind of scope; `language`:
+        of alerts."""
         faults = [
             Fault(0, f"rules[{number}].{field}", message)
             for number, spec in enumerate(specs)
             for field, message in mistakes(spec, facts)
         ]
-        return faults or cls(_ready(spec) for spec in specs)
+        return faults or cls(_ready(spec, language) for spec in specs)
 
     def rule(self, kind: str, name: str) -> RuleSpec | None:
         """A rule by its name."""
@@ -148,9 +158,7 @@ def _failing(rule: Rule, why: str, held: Held | None, now: Millis) -> Answer:
     if spec.on_error == "ignore" or (spec.on_error is None and spec.action not in RESTRICTING):
         return Answer(rule, fires(spec, held, now), why, held)
     action = spec.on_error or ("block" if spec.action in {"kill", "ban"} else spec.action)
-    taken = "it restricts calls, so it is taken to hold" if spec.on_error is None else f"on_error: {spec.on_error}"
-    says = Saying(((f"rule {spec.name} could not be evaluated ({why}); {taken}", ""),))
-    return Answer(Rule(replace(spec, action=action), rule.condition, says, rule.clear), True, why, held)
+    return Answer(_excused(rule, replace(spec, action=action), why), True, why, held)
 
 
 def _would(rule: Rule, facts: Facts) -> Would:
@@ -162,17 +170,28 @@ def _verdict(fired: Sequence[Answer], facts: Facts) -> Verdict:
         return Verdict(rule="", action="allow", reason="no rule applies")
     first = fired[0].rule.spec
     rules = [answer.rule for answer in fired]
+    reason, translated = rules[0].says.about(facts), rules[0].translated
     return Verdict(
         rule=first.name,
         action=first.action,
-        reason=rules[0].says.about(facts),
+        reason=reason,
+        told=reason if translated is None else translated.about(facts),
         severity=first.alert,
         until=banned_until(first, fired[0].held),
         fired=tuple(rule.spec.name for rule in rules),
         asked=tuple(
-            Asked(rule.spec.name, rule.spec.alert, rule.says.about(facts)) for rule in rules if rule.spec.alert
+            Asked(rule.spec.name, rule.spec.alert, rule.tells.about(facts)) for rule in rules if rule.spec.alert
         ),
     )
+
+
+def _excused(rule: Rule, spec: RuleSpec, why: str) -> Rule:
+    """The rule as it applies where it could not be evaluated, with a sentence that says so."""
+    taken = "it restricts calls, so it is taken to hold" if spec.on_error is None else f"on_error: {spec.on_error}"
+    zh_taken = "它会限制调用，因此视为成立" if spec.on_error is None else f"on_error: {spec.on_error}"
+    says = Saying((Piece(f"rule {spec.name} could not be evaluated ({why}); {taken}"),))
+    zh = Saying((Piece(f"规则 {spec.name} 无法求值({why})；{zh_taken}"),))
+    return Rule(spec, rule.condition, says, zh if rule.tells.language == "zh" else None, rule.clear)
 
 
 def _strictness(rule: Rule) -> tuple[int, int]:
@@ -196,12 +215,15 @@ def mistakes(spec: RuleSpec, facts: Mapping[str, Sequence[FactSpec]]) -> list[tu
         found.append(("when", wrong))
     if spec.clear is not None and (wrong := _wrong_condition(spec.clear, facts[spec.scope])):
         found.append(("clear", wrong))
-    if wrong := _wrong_saying(spec.says, [fact.name for fact in facts[spec.scope]]):
-        found.append(("says", wrong))
+    known = [fact.name for fact in facts[spec.scope]]
+    sentences = [spec.says, *([spec.says_zh] if spec.says_zh else [])]
+    found += [("says", wrong) for sentence in sentences if (wrong := _wrong_saying(sentence, known))]
     if spec.action not in ACTIONS:
         found.append(("then.action", f"{shown(spec.action)} is not known here{meant(spec.action, ACTIONS)}"))
     if spec.action == "ban" and spec.scope not in BANNABLE:
-        found.append(("then.action", f"nobody bans a {spec.scope}: {', '.join(BANNABLE)}"))
+        found.append(
+            ("then.action", f"a {spec.scope} is not banned, only {' and '.join(BANNABLE)}; write kill or block")
+        )
     return found
 
 
@@ -218,9 +240,10 @@ def _wrong_saying(template: str, known: Sequence[str]) -> str | None:
     return next((f"there is no fact {shown(name)}{meant(name, known)}" for name in names if name not in known), None)
 
 
-def _ready(spec: RuleSpec) -> Rule:
+def _ready(spec: RuleSpec, language: str) -> Rule:
     clear = None if spec.clear is None else _compiled(spec.clear)
-    return Rule(spec, _compiled(spec.when), Saying.parse(spec.says), clear)
+    translated = Saying.parse(spec.says_zh, "zh") if language == "zh" and spec.says_zh else None
+    return Rule(spec, _compiled(spec.when), Saying.parse(spec.says), translated, clear)
 
 
 def _compiled(source: str) -> Condition:

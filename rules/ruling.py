@@ -13,6 +13,7 @@ from rules.moment import MINUTE, Millis
 from rules.policy import Mode, Policy
 from rules.pool_state import NO_POOL, Bounds
 from rules.rulebook import Asked, Verdict, Would
+from rules.saying import OBSERVED
 
 # How often a ruling in which only `used` moved is written into the history. Redis always holds the newest.
 HEARTBEAT: Millis = MINUTE
@@ -32,6 +33,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
     action: str
     rule: str
     reason: str
+    told: str = ""  # the same in the language of alerts
     severity: str | None
     formula: str
     policy: str
@@ -67,12 +69,14 @@ def ruled(verdict: Verdict, policy: Policy, **known: Any) -> Ruling:
     nothing."""
     action = PUBLISHED.get(verdict.action, verdict.action)
     observing = policy.mode is Mode.OBSERVE
+    would = {name: text.format(action=verdict.action) if observing else "" for name, text in OBSERVED.items()}
     numbers: dict[str, Any] = {"limit": None, "used": 0, "base": 0, "guarded": {}, "formula": "", "wall": ""}
     return Ruling(
         action="allow" if observing else action,
         observed=observing,
         rule=verdict.rule,
-        reason=f"observed only, would be {verdict.action}: {verdict.reason}" if observing else verdict.reason,
+        reason=would["en"] + verdict.reason,
+        told=would[policy.alerts.language] + verdict.told,
         severity=verdict.severity,
         policy=policy.hash,
         failed=verdict.failed,

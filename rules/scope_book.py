@@ -17,11 +17,15 @@ from rules.ruling import Ruling
 
 
 class Situation(NamedTuple):
-    """What a book rules from beside what it was told: the instant, how far usage is complete, the rules."""
+    """What a book rules from beside what it was told: the instant, how far usage is complete, the rules.
+
+    `anew`: everything has to be looked at; otherwise nothing but sums of usage came since the last ruling.
+    """
 
     now: Millis
     marks: Marks
     rulebook: Rulebook
+    anew: bool = True
 
 
 class Book(Protocol):
@@ -33,7 +37,7 @@ class Book(Protocol):
     @property
     def wakes(self) -> Millis:
         """Before this instant neither time alone nor a watermark changes its ruling: it is ruled on only when it was
-        told something. 0: awake: ruled on with every tick and watermark."""
+        told something. 0: awake: ruled on with every tick."""
 
     def adopt(self, policy: Policy) -> None:
         """Go on under this policy; the accounting day is the same. It is ruled on right afterwards."""

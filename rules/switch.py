@@ -81,7 +81,7 @@ def addressed(control: Control) -> Scope | Rejected:
     """The scope a control is about, spelt as gateways look it up; or why nobody would heed it."""
     kind, _, name = control.scope.partition(":")
     if control.action in _BANS and kind not in BANNABLE:
-        return _refused(f"{control.action}: of a {', '.join(BANNABLE)}; everything is closed by kill")
+        return _refused(f"{control.action}: of {' or '.join(BANNABLE)}; a {kind} is closed by kill")
     if control.action in _KILLS and kind == "model":
         return _refused(f"{control.action}: of global, tenant, user or ip; a model is closed by a rule")
     if kind != "ip":

@@ -9,13 +9,16 @@ import msgspec
 from rules.control_facts import person_facts
 from rules.diary import Diary, entered
 from rules.facts import Heard, Scope, Stored, kind_of
-from rules.moment import LATEST, Millis
+from rules.moment import DAY, LATEST, Millis
 from rules.outcome import Outcome
 from rules.policy import Policy
 from rules.records import ControlAction
 from rules.ruling import Ruling, ruled
 from rules.scope_book import Situation
 from rules.switch import Order
+
+FORGOTTEN: Millis = 3 * DAY
+"""A decision that closes nothing lives two days in Redis."""
 
 
 class SwitchBook:
@@ -44,21 +47,23 @@ class SwitchBook:
         if order is not None and order.action == ControlAction.UNBAN:
             self._row.rules = {}  # also of what a rule laid on it
 
-    def is_over(self, until: Millis) -> bool:  # noqa: ARG002
-        """An operator named it: which orders were taken is kept."""
-        return False
-
-    def keys(self) -> list[str]:
-        """There are no rows beside the book's own."""
-        return []
-
     def tidy(self, now: Millis) -> list[str]:  # noqa: ARG002
         """There are no rows beside the book's own."""
         return []
 
+    def is_over(self, until: Millis) -> bool:
+        """Whether no order is in force any more and gates have forgotten that one was."""
+        switch = self._row.switch
+        ends = [max(order.at, order.until or 0) for order in (switch.kill, switch.ban) if order is not None]
+        return not self._row.rules and switch.closed(until) is None and max(ends, default=until) < until - FORGOTTEN
+
+    def keys(self) -> list[str]:
+        """There are none."""
+        return []
+
     def consider(self, situation: Situation, before: Ruling | None) -> Outcome:
         """Rule by the orders in force. Until the next of them ends, only another order changes anything."""
-        now, _, rulebook = situation
+        now, rulebook = situation.now, situation.rulebook
         row, order = self._row, self._row.switch.closed(now)
         row.born = row.born or now
         day = self._calendar.day(now)

@@ -18,7 +18,11 @@ class FactsTopic:
 
     def to_scope(self, scope: Scope, fact: Fact) -> Output:
         """A fact about one scope, for the judge of that scope."""
-        return Output(self.name, facts_partition(scope, self.partitions), fact.key.encode(), msgspec.json.encode(fact))
+        return self.encoded(scope, fact.key, msgspec.json.encode(fact))
+
+    def encoded(self, scope: Scope, key: str, value: bytes) -> Output:
+        """The same for a fact whose JSON is at hand."""
+        return Output(self.name, facts_partition(scope, self.partitions), key.encode(), value)
 
     def to_all(self, fact: Fact) -> list[Output]:
         """A fact that every judge needs."""

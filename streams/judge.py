@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence, Set
 
+from blastdoor_gateway.contract import Decision
 from msgspec import Struct
 
 from rules.alerts import Alert
@@ -29,7 +30,7 @@ from streams.facts_topic import FactsTopic
 from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
-from streams.ruling_metrics import hide, show, show_account
+from streams.ruling_metrics import count, hide, show, show_account
 from streams.topics import Topics, facts_partition
 from streams.wall_clock import wall_clock
 
@@ -40,7 +41,7 @@ class JudgeStep:
     """Delivery step over `facts`. Rows: the facts as merged, a book for each scope, and the epoch of its versions."""
 
     name = "judge"
-    interval = 0.0
+    interval = 0.05
 
     def __init__(
         self,
@@ -72,6 +73,7 @@ class JudgeStep:
         self._trials: dict[str, frozenset[str]] = {}  # rules under trial that fire, as last told
         self._failures: dict[str, frozenset[str]] = {}
         self._touch: dict[int, Callable[[], None]] = {}
+        self._unshown: dict[str, Ruling] = {}
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's books. Every scope is ruled on anew, so Redis and the topics get the newest again."""
@@ -106,7 +108,10 @@ class JudgeStep:
         outputs += [self._facts.to_scope(fact.scope, fact) for fact in bench.take_tells(moment.now)]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         outputs += self._refused.pop(partition, ())
-        rows = bench.take_rows()
+        if moment.whole:  # once a second is often enough for gauges, which cost more than a ruling
+            self._show()
+        # What was told is kept with it: told again, an alert might not be the same.
+        rows = bench.take_rows() if outputs or moment.whole else {}
         return Flush(outputs, rows) if outputs or rows else None
 
     def revoked(self, partition: int) -> None:
@@ -140,6 +145,11 @@ class JudgeStep:
             if bench.report(scope, alert):
                 self._touch[partition]()
 
+    def _attend(self, partition: int, judge: Judge) -> None:
+        """Where the day's money has a limit gates are told of it before the first token costs anything."""
+        if self._policy.spend is not None and partition == facts_partition(GLOBAL, self._partitions):
+            judge.attend(GLOBAL)
+
     def _close(self, scope: Scope) -> Output:
         """Its keys in Redis end by themselves; the topic of the latest decisions forgets it."""
         self._forget(scope)
@@ -148,14 +158,10 @@ class JudgeStep:
     def _forget(self, scope: Scope) -> None:
         self._publisher.forget(scope)
         hide(self._metrics, scope)
+        self._unshown.pop(scope, None)
         self._actions.pop(scope, None)
         self._trials.pop(scope, None)
         self._failures.pop(scope, None)
-
-    def _attend(self, partition: int, judge: Judge) -> None:
-        """Where the day's money has a limit gates are told of it before the first token costs anything."""
-        if self._policy.spend is not None and partition == facts_partition(GLOBAL, self._partitions):
-            judge.attend(GLOBAL)
 
     def _refuse(self, partition: int, record: Record, rejected: Rejected) -> None:
         log.error("%s/%d/%d was not written by us: %s", self.topic, partition, record.offset, rejected.detail)
@@ -163,10 +169,10 @@ class JudgeStep:
 
     def _tell(self, judge: Judge, ruled: Ruled) -> list[Output]:
         """Redis hears every ruling; the topics those that are more than a step of `used`, and every alert."""
-        raw = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None)
-        scope = ruled.outcome.ruling.scope.encode()
+        decision = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None)
         outputs = []
         if ruled.outcome.history:
+            scope, raw = decision.scope.encode(), decision.to_json()
             outputs = [
                 Output(self._topics.decisions, None, scope, raw),
                 Output(self._topics.decisions_latest, None, scope, raw),
@@ -179,15 +185,21 @@ class JudgeStep:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
         return to_output(self._topics.alerts, alert)
 
-    def _publish(self, ruled: Ruled, grounds: Struct | None = None) -> bytes:
+    def _publish(self, ruled: Ruled, grounds: Struct | None = None) -> Decision:
         ruling = ruled.outcome.ruling
         decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account, grounds)
         self._publisher.offer(decision, legacy_input(ruling, self._policy))
-        show(self._metrics, ruling, history=ruled.outcome.history)
+        count(self._metrics, ruling, history=ruled.outcome.history)
+        self._unshown[ruling.scope] = ruling
         if ruled.outcome.account is not None:
             show_account(self._metrics, ruling.scope, ruled.outcome.account)
         self._log(ruling)
-        return decision.to_json()
+        return decision
+
+    def _show(self) -> None:
+        for ruling in self._unshown.values():
+            show(self._metrics, ruling)
+        self._unshown.clear()
 
     def _log(self, ruling: Ruling) -> None:
         """One line for each change of what a gateway is told to do, with the reason; and for each rule that begins to

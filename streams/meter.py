@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any
 
 import msgspec
 
 from rules.duplicates import WINDOW, DuplicateWindow
 from rules.facts import Minutes, Partial, Watermark
+from rules.intake.own import Calls
 from rules.intake.reader import Intake
 from rules.meter import MeterClock, PartitionMeter
 from rules.moment import Millis
@@ -20,7 +22,7 @@ from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
 from streams.metrics import Metrics
 from streams.receipt import Receipt
-from streams.stamps import sent_at
+from streams.stamps import all_sent_at
 from streams.topics import Topics
 from streams.wall_clock import wall_clock
 
@@ -68,29 +70,34 @@ class Meter:
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Fold a batch. A record that cannot be used becomes a dead letter and stops nothing."""
         metered = self._partitions[partition]
-        read, now = self._intake.read, self._clock()
-        found: Any = None
-        for record in records:
-            found = read(record.value or b"")
-            self._take(metered, partition, record, found, now)
-        if type(found) is Usage and not self._event_clock:  # the last of a batch speaks for it
-            metered.meter.compare(found.at, metered.receipt.of(records[-1], found.at))
+        raws = [record.value or b"" for record in records]
+        calls = self._intake.read_usage(raws)
+        if calls is not None:
+            self._fold(metered, partition, records, calls)
+        else:
+            self._take_apart(metered, partition, records, self._intake.read_batch(raws))
         metered.meter.duplicates.trim(records[-1].offset + 1)
         self._count(metered)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
-        """What changed since the last flush, and the watermark, which also says that nothing changed."""
+        """The sums that changed; in a whole flush also the minutes, the rows to keep, and the watermark.
+
+        Only the sums are wanted at once. The watermark says that nothing before it is missing, so it comes with the
+        minutes, and also when nothing changed.
+        """
         metered = self._partitions[partition]
         metered.receipt.reach(moment)
-        if not self._event_clock:
+        if self._event_clock:  # told with the next tick, kept with this position
+            for row in metered.meter.pending():
+                metered.rows[row.key] = msgspec.Raw(msgspec.json.encode(row))
+        elif moment.whole:
             self._emit(metered, moment.position, self._watermark_at(metered.meter, moment))
-        else:  # told with the next tick, kept with this position
-            metered.rows.update((row.key, msgspec.to_builtins(row)) for row in metered.meter.pending())
-        gone = metered.meter.forget()
-        if not (metered.outputs or metered.rows or gone):
-            return None
-        outputs, rows = metered.take()
-        return Flush(outputs, rows | dict.fromkeys(gone))
+        else:
+            for partial in metered.meter.take_partials():
+                self._tell(metered, partial)
+            return metered.take()
+        metered.rows |= dict.fromkeys(metered.meter.forget())
+        return metered.take()
 
     def revoked(self, partition: int) -> None:
         """Somebody else's from now on."""
@@ -104,24 +111,36 @@ class Meter:
 
     async def _read_back(self, window: DuplicateWindow, restored: Restored) -> None:
         async for records in restored.log.before(restored.position, WINDOW):
-            for record in records:
-                found = self._intake.read(record.value or b"")
-                if type(found) is Usage:
-                    window.seen(found.id, record.offset)
+            found = self._intake.read_batch([record.value or b"" for record in records])
+            for record, usage in zip(records, found, strict=True):
+                if type(usage) is Usage:
+                    window.seen(usage.id, record.offset)
 
-    def _take(self, metered: Metered, partition: int, record: Record, found: Any, now: Millis) -> None:
-        meter = metered.meter
-        if type(found) is Usage:
-            if not self._event_clock:
-                meter.tick(sent_at(record.timestamp, found.at, now))
-            found = meter.fold(record.offset, found)
-            if found is None:
-                return
+    def _take_apart(self, metered: Metered, partition: int, records: Sequence[Record], found: Sequence[Any]) -> None:
+        """A batch in which not everything is usage: stretch by stretch, in its order."""
+        for is_usage, run in groupby(zip(records, found, strict=True), key=lambda pair: type(pair[1]) is Usage):
+            of_run, alike = zip(*run, strict=True)
+            if is_usage:
+                self._fold(metered, partition, of_run, Calls(alike, [usage.at for usage in alike]))
+            else:
+                for record, other in zip(of_run, alike, strict=True):
+                    self._heed(metered, partition, record, other)
+
+    def _fold(self, metered: Metered, partition: int, records: Sequence[Record], calls: Calls) -> None:
+        offsets = [record.offset for record in records]
+        times = () if self._event_clock else all_sent_at(records, calls.ats, self._clock())
+        for index, rejected in metered.meter.fold_batch(offsets, calls.calls, calls.ats, times):
+            metered.outputs.append(self._dead_letters.keep(partition, records[index], rejected))
+        if not self._event_clock:  # the last one speaks for all
+            metered.meter.compare(calls.ats[-1], metered.receipt.of(records[-1], calls.ats[-1]))
+
+    def _heed(self, metered: Metered, partition: int, record: Record, found: Any) -> None:
+        """What else stands on the topic: a recording's clock, refusals of gateways, and what does not belong here."""
         if isinstance(found, Clock):
             if self._event_clock:
-                meter.tick(found.at)
-                # The meter's clock, not the record's: shipped again, a recording moves no clock back.
-                self._emit(metered, record.offset + 1, meter.clock.now)
+                metered.meter.tick(found.at)
+                # shipped again, a recording moves no clock back
+                self._emit(metered, record.offset + 1, metered.meter.clock.now)
         elif isinstance(found, Refusal):
             self._metrics.refused(self._policy.canonical(found.model))
         elif found is not None:
@@ -138,15 +157,20 @@ class Meter:
     def _emit(self, metered: Metered, position: int, at: Millis | None) -> None:
         """Tell the judges: changed rows first, then the watermark that vouches for them."""
         meter = metered.meter
-        for row in meter.take_changes():
-            metered.rows[row.key] = msgspec.to_builtins(row)
-            metered.outputs.append(self._facts.to_scope(row.scope, row))
+        for row in meter.take_rows():
+            metered.rows[row.key] = msgspec.Raw(self._tell(metered, row))
         if at is not None:
             mark = meter.watermark(position, at)
             if mark != metered.mark:
                 metered.mark, meter.apart = mark, 0
                 metered.rows[CLOCK_ROW] = msgspec.to_builtins(meter.clock)
                 metered.outputs.extend(self._facts.to_all(mark))
+
+    def _tell(self, metered: Metered, row: Partial | Minutes) -> bytes:
+        """Encodes at once, as the fold goes on in the row."""
+        encoded = msgspec.json.encode(row)
+        metered.outputs.append(self._facts.encoded(row.scope, row.key, encoded))
+        return encoded
 
     def _watermark_at(self, meter: PartitionMeter, moment: Moment) -> Millis | None:
         """Read to its end, a partition vouches for all but the policy's lateness; otherwise its records do."""
@@ -178,8 +202,10 @@ class Metered:
             ("rejected", now.rejected - before.rejected),
         ]
 
-    def take(self) -> tuple[list[Output], dict[str, Any]]:
+    def take(self) -> Flush | None:
         """Everything gathered, which then starts empty."""
-        taken = self.outputs, self.rows
+        if not (self.outputs or self.rows):
+            return None
+        taken = Flush(self.outputs, self.rows)
         self.outputs, self.rows = [], {}
         return taken

@@ -71,7 +71,7 @@ def credentials(path: str | Path, provider: Provider, environment: Mapping[str, 
 
 def default_rulebook(policy: Policy) -> Rulebook:
     """The compiled rules of a policy, and the built-in ones where it has none of that name. Raises PolicyError."""
-    found = Rulebook.compile(override(default_rules(), policy.rules), SCOPE_FACTS)
+    found = Rulebook.compile(override(default_rules(), policy.rules), SCOPE_FACTS, policy.alerts.language)
     if isinstance(found, list):
         raise PolicyError("rules", found)
     return found

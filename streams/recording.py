@@ -7,9 +7,11 @@ from datetime import tzinfo
 from pathlib import Path
 
 from rules.intake.reader import Intake
-from rules.records import Calibration, Clock, Reading, Record, Rejected
-from streams.ship.entries import Progress, entries
-from streams.ship.event_clock import Entry, merged
+from rules.records import Calibration, Clock, Reading, Record, Rejected, Usage
+from streams.ship.entries import Progress, entries, stretches
+from streams.ship.event_clock import Entry, Found, in_lots, merged
+from streams.ship.lines import Line
+from streams.ship.sources import origin_of
 
 _LOCATED = (Reading, Calibration)
 
@@ -28,16 +30,41 @@ class Recording:
         self._progress = progress or (lambda _source, _position: None)
 
     @property
+    def lots(self) -> Iterator[Record | Sequence[Usage]]:
+        """The records; events of usage that follow one another come in lists. Raises UnreadableSource."""
+        if len(self._files) > 1:  # they have to be merged one by one
+            yield from self.records
+            return
+        (file,) = self._files
+        for found in in_lots(self._answers(file)):
+            if found is not None and not isinstance(found, Rejected):
+                yield found
+
+    @property
     def records(self) -> Iterator[Record]:
         """The records. Raises UnreadableSource."""
         for entry in merged([entries(file, self._intake, None, self._progress) for file in self._files]):
             found = entry if isinstance(entry, Clock) else entry.found
-            if isinstance(found, Rejected):
-                self.rejected += 1
-                if not self.complaint and isinstance(entry, Entry):
-                    self.complaint = f"{entry.source}:{entry.line.number}: {found.detail}"
-            elif found is not None:
-                self.found += not isinstance(found, Clock)
-                if isinstance(found, _LOCATED) and isinstance(entry, Entry):
-                    self.origins.setdefault(found.id, f"{entry.source}:{entry.line.number}")
+            if isinstance(entry, Entry):
+                self._note(found, entry.source, entry.line)
+            if found is not None and not isinstance(found, Rejected):
                 yield found
+
+    def _answers(self, file: Path) -> Iterator[Sequence[Found]]:
+        origin = origin_of(file)
+        for lines, found in stretches(file, self._intake, None, self._progress):
+            if set(map(type, found)) == {Usage}:
+                self.found += len(found)
+            else:
+                for line, each in zip(lines, found, strict=True):
+                    self._note(each, origin, line)
+            yield found
+
+    def _note(self, found: Found, origin: str, line: Line) -> None:
+        if isinstance(found, Rejected):
+            self.rejected += 1
+            self.complaint = self.complaint or f"{origin}:{line.number}: {found.detail}"
+        elif found is not None:
+            self.found += not isinstance(found, Clock)
+            if isinstance(found, _LOCATED):
+                self.origins.setdefault(found.id, f"{origin}:{line.number}")

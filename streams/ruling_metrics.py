@@ -17,17 +17,21 @@ from streams.metrics import Metrics
 ENTRIES = ("opening", "returns", "charged", "expired", "unexplained", "closing")
 
 
-def show(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
-    """Set the gauges of the ruling's scope; `history`: count it as a decision that changed."""
+def count(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
+    """Count the ruling as a decision that changed, if it is one, and the rules that failed."""
+    for failure in ruling.failed:
+        metrics.rule_failures.labels(rule=failure.partition(":")[0]).inc()
+    if history:
+        metrics.decisions.labels(action=ruling.action, rule=ruling.rule).inc()
+
+
+def show(metrics: Metrics, ruling: Ruling) -> None:
+    """Set the gauges of the ruling's scope."""
     kind, _, name = ruling.scope.partition(":")
     if kind == "model" and metrics.shows(name):
         _show_model(metrics, name, ruling)
     elif kind == GLOBAL:
         _show_spend(metrics, ruling)
-    for failure in ruling.failed:
-        metrics.rule_failures.labels(rule=failure.partition(":")[0]).inc()
-    if history:
-        metrics.decisions.labels(action=ruling.action, rule=ruling.rule).inc()
 
 
 def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:

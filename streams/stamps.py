@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rules.moment import DAY, Millis
+from streams.delivery.step import Record
 
 APART: Millis = DAY
 """Clocks of producers, broker and worker may differ by so much; a timestamp further ahead is a mistake."""
@@ -15,3 +18,10 @@ def sent_at(stamp: Millis, told: Millis, now: Millis) -> Millis:
     years ahead would close every day there is; it counts as tomorrow at most.
     """
     return min(max(stamp, min(told, now)), now + APART)
+
+
+def all_sent_at(records: Sequence[Record], told: Sequence[Millis], now: Millis) -> list[Millis]:
+    """The same for many at once; for nearly all it is the stamp itself."""
+    stamps = [record.timestamp for record in records]
+    latest = now + APART
+    return [stamp if at <= stamp <= latest else sent_at(stamp, at, now) for stamp, at in zip(stamps, told, strict=True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -105,6 +106,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         if entries is not None:
             entries.door.adopt(new.senders.values())
 
+    spare_the_collector()
     path = settings.policy
     watch = PolicyWatch(path, policy, take, metrics, file_state) if path is not None else None
     return run(
@@ -114,6 +116,14 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         _notifying(parts.notify, wire),
         _reloading(app, watch),
     )
+
+
+def spare_the_collector() -> None:
+    """Batches are large, live shortly and hold no cycles: by default every few hundred records would have the garbage
+    collector look at them, and now and then at all that was imported, which took a third of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
 
 
 def _publisher(settings: Settings, policy: Policy, metrics: Metrics, desk: Desk) -> Publisher:

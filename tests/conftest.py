@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from streams.embedded import broker as embedded_broker
 from streams.embedded import redis_server
@@ -18,6 +19,10 @@ from tests.require import Requirements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# How long an example takes is a matter of what else the machine does.
+settings.register_profile("unhurried", settings.default, deadline=None)
+settings.load_profile("unhurried")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,8 +8,8 @@ from decimal import Decimal, InvalidOperation
 
 NANO = 10**9
 MILLION = 10**6
-MOST = 10**13
-"""A price beyond this (10,000 per million tokens) was written for another unit."""
+LEAST, MOST = 10**5, 10**13
+"""A price beyond these (0.0001 and 10,000 per million tokens) was written for another unit. 0 is free."""
 
 Nano = int
 """Money in nano-units; a price is nano-units per million tokens."""
@@ -74,7 +74,7 @@ def price_from(stored: Mapping[str, int]) -> Price | None:
 
 def _price(text: object) -> Nano:
     price = to_nano(text)
-    if price > MOST:
+    if price > MOST or 0 < price < LEAST:
         msg = f"a price of {text} per million tokens: it is given per million, not per token or per thousand"
         raise ValueError(msg)
     return price

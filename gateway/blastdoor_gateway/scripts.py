@@ -14,6 +14,9 @@ FUNCTIONS = ("clock", "numbers", "holds", "rate", "decision", "own")
 """Files that only define functions, in the order in which they use each other."""
 
 
+READ = ("decision_", "heartbeat", "balance_at_sync")
+"""How names of keys begin that are others' to write."""
+
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
 
 
@@ -27,7 +30,7 @@ class Script:
 
 
 class Call(NamedTuple):
-    """One call of a script. Every key it touches is among `keys`."""
+    """One call of a script. Every key it writes is among `keys`; those that it only reads are named in `ask`."""
 
     script: Script
     keys: tuple[str, ...]
@@ -46,9 +49,15 @@ def functions() -> str:
 
 
 def call_of(script: Script, keys: Mapping[str, str | None], ask: Mapping[str, Any]) -> Call:
-    """A call with the keys that are there, named for the script."""
+    """A call with the keys that are there, named for the script.
+
+    Redis lets a user call a script only who may write every key declared to it, so what belongs to the engine is not:
+    then a gate's user can be one that may not write decisions.
+    """
     given = {name: key for name, key in keys.items() if key is not None}
-    return Call(script, tuple(given.values()), _encode({**ask, "keys": list(given)}))
+    reads = {name: key for name, key in given.items() if name.startswith(READ)}
+    written = {name: key for name, key in given.items() if name not in reads}
+    return Call(script, tuple(written.values()), _encode({**ask, "keys": list(written), "reads": reads}))
 
 
 def _read(name: str) -> str:

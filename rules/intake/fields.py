@@ -6,7 +6,7 @@ Rule 2: a detail names the field and never repeats more than `EXCERPT` character
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, tzinfo
+from datetime import date, datetime, timedelta, timezone, tzinfo
 from typing import Annotated
 
 from msgspec import Meta
@@ -28,7 +28,9 @@ Tokens = Annotated[int, Meta(ge=0, le=MOST_TOKENS)]
 When = datetime | float
 """A time as it is written: RFC 3339 text, or a number of seconds since the epoch."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_fixed: dict[tzinfo | None, Millis] = {}
+"""Written offsets met so far; there are only as many as minutes in two days."""
 _FIRST_SECOND, _LAST_SECOND = EARLIEST / 1000, LATEST / 1000
 
 
@@ -49,13 +51,24 @@ def instant(field: str, when: When, zone: tzinfo) -> Millis:
                 f"{field}: {when:.15g} is not within the years 2000 to 2099; an epoch time is given in seconds",
             )
         return round(when * 1000)
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=zone)
-    since = when - _EPOCH
-    at = since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
+    ahead = _fixed.get(when.tzinfo)
+    if ahead is None:
+        ahead = _ahead(when, zone)
+    # By hand: to subtract two datetimes and take the difference apart costs twice as much.
+    minutes = ((when.toordinal() - _EPOCH_DAY) * 24 + when.hour) * 60 + when.minute
+    at = minutes * 60_000 + when.second * 1000 + when.microsecond // 1000 - ahead
     if not EARLIEST <= at < LATEST:
         raise Unfit(Reason.BAD_TIME, f"{field}: {when.isoformat()} is not within the years 2000 to 2099")
     return at
+
+
+def _ahead(when: datetime, zone: tzinfo) -> Millis:
+    """How far the clocks of the time's own zone, or else of `zone`, are ahead of UTC then."""
+    aware = when if when.tzinfo is not None else when.replace(tzinfo=zone)
+    ahead = (aware.utcoffset() or timedelta()) // timedelta(milliseconds=1)
+    if type(when.tzinfo) is timezone:
+        _fixed[when.tzinfo] = ahead
+    return ahead
 
 
 def optional_instant(field: str, when: When | None, zone: tzinfo) -> Millis | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 from rules.intake.fields import (
     MOST_TOKENS,
@@ -40,6 +40,14 @@ from rules.records import (
     Refusal,
     Usage,
 )
+
+
+class Calls(NamedTuple):
+    """Events of usage as they are written, where an absent value is None, and when each call ended."""
+
+    calls: Sequence[UsageWire]
+    ats: Sequence[Millis]
+
 
 # Free text for people, the only field in which a line break may stand.
 _PROSE = frozenset({"why"})
@@ -80,6 +88,23 @@ def usage(wire: UsageWire, zone: tzinfo) -> Usage:
         wire.source or "",
         wire.today,
     )
+
+
+def calls(wires: Sequence[UsageWire], zone: tzinfo) -> Calls:
+    """Many events of usage, checked and left as they were decoded. Raises Unfit, and where a total is left out."""
+    ats = []
+    for wire in wires:
+        total, prompt = wire.total_tokens, wire.prompt_tokens or 0
+        if (
+            total is None
+            or total < prompt + (wire.completion_tokens or 0)
+            or prompt < (wire.cached_tokens or 0)
+            or wire.id.isspace()
+            or wire.model.isspace()
+        ):
+            raise Unfit(Reason.BAD_VALUE, "to be read by itself")
+        ats.append(instant("ts", wire.ts, zone))
+    return Calls(wires, ats)
 
 
 def reading(wire: ReadingWire, zone: tzinfo) -> Reading:
@@ -161,7 +186,7 @@ RECORD: dict[type[Wire], Callable[[Any, tzinfo], Record]] = {
 """Which function makes the record of a shape; all of them raise Unfit."""
 
 
-def check_names(made: Record) -> Record:
+def check_names(made: Any) -> Any:
     """Refuse control characters in any field that is not prose."""
     for field in made.__struct_fields__:
         value = getattr(made, field)

@@ -1,27 +1,33 @@
 """The way in: bytes of any accepted format, told apart by their content, become a record or a rejection.
 
 Rule 1: nothing that is sent raises.
-Rule 2: our own usage events are the hot path (one decoder call, one record); every other format and every fault takes
-the slow one.
+Rule 2: our own shapes are the hot path (one decoder call for a whole batch); every other format and every fault takes
+the slow one, message by message, with the same answers.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from datetime import tzinfo
+from typing import Any
 
 import msgspec
 
 from rules.intake import cloudevents, litellm, log_line, own
 from rules.intake.faults import rejection
 from rules.intake.fields import Unfit, excerpt
-from rules.intake.wire import TYPES, Wire
+from rules.intake.wire import TYPES, UsageWire, Wire
 from rules.records import Reason, Record, Rejected, Usage
 
-_decode = msgspec.json.Decoder(Wire).decode
+_ours = msgspec.json.Decoder(Wire)
+_decode, _decode_lines = _ours.decode, _ours.decode_lines
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _text = msgspec.json.Decoder(str).decode
 
 _Faults = (ValueError, RecursionError)  # msgspec's errors and UnicodeDecodeError are ValueErrors
+
+_control = re.compile(rb"\\(?:[bfnrt]|u00(?:[01][0-9A-Fa-f]|7[Ff]))").search
 
 
 class Intake:
@@ -37,11 +43,27 @@ class Intake:
                 raw.decode()  # the decoder passes over fields that nobody asked for
             wire = _decode(raw)
             made = own.RECORD[type(wire)](wire, self._zone)
-            return own.check_names(made) if b"\\" in raw else made
+            return own.check_names(made) if _may_hold_control(raw) else made
         except Unfit as unfit:
             return unfit.rejected
         except _Faults as fault:
             return self._read_slowly(raw, fault)
+
+    def read_batch(self, raws: Sequence[bytes]) -> list[Record | Rejected | None]:
+        """What `read` says of each message, at a fraction of the cost where all of them are sound."""
+        try:
+            wires, zone = self._sound(raws), self._zone
+            return [own.RECORD[type(wire)](wire, zone) for wire in wires]
+        except (Unfit, *_Faults):
+            return [self.read(raw) for raw in raws]
+
+    def read_usage(self, raws: Sequence[bytes]) -> own.Calls | None:
+        """Messages that are events of usage and nothing else, at half of that cost; None: use `read_batch`."""
+        try:
+            wires = self._sound(raws)
+            return own.calls(wires, self._zone) if set(map(type, wires)) == {UsageWire} else None
+        except (Unfit, *_Faults):
+            return None
 
     def read_log(self, raw: bytes) -> Record | Rejected | None:
         """One line of a log file. None: a line of another program."""
@@ -52,6 +74,20 @@ class Intake:
             return log_line.log_record(raw.decode("utf-8", "replace"), self._zone)
         except Unfit as unfit:
             return unfit.rejected
+
+    def _sound(self, raws: Sequence[bytes]) -> list[Any]:
+        """Our shapes in these messages. Raises if anything is wrong with any of them."""
+        lines = b"\n".join(raws)
+        if not lines.isascii():
+            lines.decode()
+        wires = _decode_lines(lines)
+        if len(wires) != len(raws) or lines.count(b"\n") != len(raws) - 1:
+            raise ValueError  # a line break or nothing at all in one of them: who is whose is not known
+        if _may_hold_control(lines):
+            for raw, wire in zip(raws, wires, strict=True):
+                if _may_hold_control(raw):
+                    own.check_names(wire)
+        return wires
 
     def _read_slowly(self, raw: bytes, fault: Exception) -> Record | Rejected | None:
         try:
@@ -95,6 +131,11 @@ class Intake:
         return Rejected(
             Reason.NOT_JSON, "empty" if not raw.strip() else f"neither JSON nor a known log line: {_beginning(raw)}"
         )
+
+
+def _may_hold_control(raw: bytes) -> bool:
+    """Whether a control character may come through JSON here. An escaped backslash only costs a second look."""
+    return b"\x7f" in raw or (b"\\" in raw and _control(raw) is not None)
 
 
 def _own_fault(kind: bytes, fault: Exception) -> Rejected:

@@ -10,10 +10,12 @@ from rules.fault import Fault, Lines, Path
 from rules.moment import DAY, SECOND
 from rules.policy import RuleSpec
 from rules.policy_check.inspection import Inspection, anything
-from rules.policy_check.values import Read, choice, duration, flag, plain_name, text, whole
+from rules.policy_check.values import BadValueError, Read, choice, duration, flag, plain_name, text, whole
 from rules.rulebook import ACTIONS, ON_ERROR, SCOPES, mistakes
+from rules.saying import LANGUAGES
 
 LONGEST_CONDITION = 1_000
+LONGEST_SENTENCE = 500
 REQUIRED = ("name", "scope", "when", "then", "says")
 
 RULE: dict[str, Read] = {
@@ -21,7 +23,7 @@ RULE: dict[str, Read] = {
     "scope": choice(SCOPES),
     "when": lambda value: text(_as_condition(value), LONGEST_CONDITION),
     "then": anything,
-    "says": lambda value: text(value, 500),
+    "says": lambda value: _in_languages(value) if isinstance(value, dict) else {"en": text(value, LONGEST_SENTENCE)},
     "priority": whole(-1_000, 1_000),
     "for": duration(SECOND, 30 * DAY),
     "clear": lambda value: text(_as_condition(value), LONGEST_CONDITION),
@@ -64,8 +66,9 @@ def _rule(inspection: Inspection, path: Path, given: dict[str, Any]) -> RuleSpec
         effect = _effect(inspection, (*path, "then"), given["then"])
     if "scope" not in given:
         return None
-    own = {_FIELDS.get(key, key): value for key, value in given.items() if key != "then"}
-    spec = RuleSpec(**{"name": "", "action": "allow", "when": "true", "says": ""} | own | effect)
+    own = {_FIELDS.get(key, key): value for key, value in given.items() if key not in ("then", "says")}
+    said = _sayings(given.get("says", {}))
+    spec = RuleSpec(**{"name": "", "action": "allow", "when": "true"} | own | said | effect)
     wrong = mistakes(spec, SCOPE_FACTS)
     for field, message in wrong:
         inspection.report((*path, field), message)
@@ -79,6 +82,18 @@ def _effect(inspection: Inspection, path: Path, raw: object) -> dict[str, Any]:
     if lasts is not None and effect.get("action") != "ban":
         inspection.report((*path, "for"), "belongs to a ban; a rule that is to wait has `for` beside `when`")
     return effect | {"ban_for": lasts or 0}
+
+
+def _in_languages(raw: dict[Any, Any]) -> dict[str, str]:
+    """One sentence a language."""
+    if not raw or set(raw) - set(LANGUAGES):
+        raise BadValueError("is a sentence, or one for each language: {en: …, zh: …}")
+    return {language: text(sentence, LONGEST_SENTENCE) for language, sentence in raw.items()}
+
+
+def _sayings(given: dict[str, str]) -> dict[str, str]:
+    """Where there is one language only, it is said to everybody."""
+    return {"says": given.get("en") or given.get("zh", ""), "says_zh": given.get("zh", "") if "en" in given else ""}
 
 
 def _as_condition(value: Any) -> Any:

@@ -19,6 +19,7 @@ from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, LONGEST_CONDITION, REQUIRED, RULE
 from rules.policy_check.senders import MAY, SENDER
 from rules.policy_check.values import Read, Shape, shape_of
+from rules.saying import LANGUAGES
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -35,6 +36,12 @@ MONEY: Shape = {
 }
 CURRENCY: Shape = {"type": "string", "pattern": "^[A-Z]{3}$"}
 DAY: Shape = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$", "description": "an accounting day"}
+SAYS: Shape = {
+    "anyOf": [
+        TEXT,
+        {"type": "object", "properties": dict.fromkeys(LANGUAGES, TEXT), "additionalProperties": False},
+    ]
+}
 TEXTS: Shape = {"type": "array", "items": TEXT}
 
 
@@ -79,7 +86,7 @@ def _rules() -> Shape:
     )
     condition: Shape = {"anyOf": [{"type": "boolean"}, TEXT | {"maxLength": LONGEST_CONDITION}], "description": told}
     effect = _table(EFFECT, ("action",))
-    return {"type": "array", "items": _table(RULE, REQUIRED, when=condition, clear=condition, then=effect, says=TEXT)}
+    return {"type": "array", "items": _table(RULE, REQUIRED, when=condition, clear=condition, then=effect, says=SAYS)}
 
 
 def _providers() -> Shape:

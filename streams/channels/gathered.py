@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rules.alerts import Alert, Kind, Severity
 from streams.channels.layout import Line, Message
-from streams.channels.messages import LANGUAGES
+from streams.channels.messages import LANGUAGES, said
 from streams.channels.phrases import Words
 from streams.channels.phrases_en import EN
 from streams.channels.sender import Note
@@ -63,8 +63,8 @@ def _facts(note: Note, words: Words) -> str:
     """The numbers of a threshold, of all else the reason."""
     alert = note.alert
     if alert.kind not in (Kind.THRESHOLD, Kind.RECOVERED) and alert.reason:
-        return alert.reason
-    return _numbers(alert) or alert.reason or words.labels["unknown"]
+        return said(alert, words.language)
+    return _numbers(alert) or said(alert, words.language) or words.labels["unknown"]
 
 
 def _numbers(alert: Alert) -> str:

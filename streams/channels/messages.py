@@ -17,6 +17,7 @@ from streams.channels.layout import Line, Message
 from streams.channels.phrases import Phrase, Words
 from streams.channels.phrases_en import EN
 from streams.channels.phrases_zh import ZH
+from streams.channels.reasons_zh import in_chinese
 from streams.channels.redaction import plain
 
 LANGUAGES = {"zh": ZH, "en": EN}
@@ -107,7 +108,7 @@ def _texts(alert: Alert, words: Words, zone: tzinfo) -> Iterator[Line]:
     if alert.rule:
         yield Line(labels["rule"], plain(alert.rule, LONGEST_TEXT))
     if alert.reason:
-        yield Line(labels["reason"], plain(alert.reason, LONGEST_TEXT))
+        yield Line(labels["reason"], said(alert, words.language))
     shown = [(name, value) for name, value in alert.details.items() if name != "wall"]  # the wall chose the phrase
     for name, value in shown[:MOST_DETAILS]:
         yield Line(plain(name, 100), _grouped(plain(value, LONGEST_TEXT)))
@@ -121,6 +122,12 @@ def _texts(alert: Alert, words: Words, zone: tzinfo) -> Iterator[Line]:
 def _amount(number: int, unit: str) -> str:
     """Tokens, or money in nano-units of a currency."""
     return f"{in_words(number)} {plain(unit, 20)}" if unit else f"{number:,} tokens"
+
+
+def said(alert: Alert, language: str) -> str:
+    """The reason in the language of the message."""
+    reason = plain(alert.reason, LONGEST_TEXT)
+    return in_chinese(reason) if language == "zh" else reason
 
 
 def _part(used: int | None, limit: int) -> str:

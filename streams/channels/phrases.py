@@ -45,4 +45,4 @@ class Words:
     def who(self, scope: str) -> str:
         """A scope for people."""
         kind, _, name = scope.partition(":")
-        return plain(f"{self.scopes.get(kind, kind)} {name}", 200)
+        return plain(f"{self.scopes.get(kind, kind)} {name}".rstrip(), 200)

@@ -40,10 +40,11 @@ The bill is CSV with the head day,model,tokens[,charged], or one JSON object a l
 Exit code: 0 everything agrees or is explained, 1 something is not, 2 the bill or the policy cannot be used.
 
 \b
-Example:
-  blastdoor reconcile bill.csv --since 2026-08-01"""
+Examples:
+  blastdoor reconcile bill.csv --since 2026-08-01
+  my-export-of-the-bill | blastdoor reconcile -"""
 )
-@click.argument("bill", type=click.Path(path_type=Path))
+@click.argument("bill", type=click.Path(path_type=Path), metavar="BILL|-")
 @click.option("--since", default="", metavar="DAY", help="Only days from this one on. [all]")
 @click.option("--kafka", metavar="HOST:PORT[,…]", help="Bootstrap servers. [BLASTDOOR_KAFKA, 127.0.0.1:9092]")
 @click.option("--policy", metavar="FILE", help="Policy, for the names of models. [BLASTDOOR_POLICY]")

@@ -120,7 +120,7 @@ def command(
 
 
 def _run(replay: Replay, recording: Recording, span: Span) -> Iterator[Replayed]:
-    records = recording.records if span.until is None else up_to(recording.records, span.until)
+    records = recording.lots if span.until is None else up_to(recording.records, span.until)
     try:
         for replayed in replay.run(records):
             if span.since is None or replayed.reading.at >= span.since:

@@ -13,6 +13,7 @@ from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 from faust.types import TP
 
+from streams.delivery.backlog import Backlog
 from streams.delivery.book import Book, value_of
 from streams.delivery.errors import DeliveryError, LogChangedError, MalformedRowError
 from streams.delivery.lease import Lease, Surroundings, Term
@@ -47,6 +48,7 @@ class Delivery:
         self.leases: dict[TP, Lease] = {}
         self.sender = Sender(kafka)
         self.observer = observer
+        self.backlog = Backlog()
         self.source: Source | None = None
         self.failure: str | None = None
         self.failed = asyncio.Event()
@@ -184,7 +186,7 @@ class Delivery:
         step, at = self.steps[tp.topic], resume(recovered.place, found)
         _report(tp, recovered, at)
         owner = new_owner(time.time_ns() // 1_000_000, secrets.randbelow(1 << 16), recovered.owner)
-        around = Surroundings(self.sender, self.observer, self._end_of, self.fail)
+        around = Surroundings(self.sender, self.observer, self._end_of, self.fail, self.backlog)
         lease = Lease(step, tp.partition, self._changelog(tp).topic, Book(owner, recovered), around)
         lease.resume(at, recovered.place.record if recovered.place else "", self._term)
         rows = {name: value_of(raw) for name, raw in recovered.values.items()}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from streams.delivery.backlog import Backlog
 from streams.delivery.book import Book, Page
 from streams.delivery.errors import LogChangedError
 from streams.delivery.resume import Resume, fingerprint
@@ -16,8 +18,10 @@ from streams.delivery.rows import Place
 from streams.delivery.send import Sender
 from streams.delivery.step import Flush, Moment, Observer, Progress, Record, Step
 
-IDLE_SECONDS = 1.0  # a step is asked at least this often, so that it can act on time alone
+# A step is asked at least this often, so that it can act on time alone, and no more often while the worker is behind.
+IDLE_SECONDS = 1.0
 STOP_SECONDS = 1.0
+TURN = 0.618  # of a round between one partition and the next: any number of them are spread evenly
 MAX_AHEAD = (
     100_000  # offsets handled since the last flush began; beyond them handling waits, which bounds what a step holds
 )
@@ -45,6 +49,7 @@ class Surroundings:
         [str, int], tuple[int | None, bool]
     ]  # topic, partition -> offset after its last record; whether that is fresh
     fail: Callable[[BaseException, str], None]
+    backlog: Backlog = field(default_factory=Backlog)
 
 
 class Lease:
@@ -69,6 +74,7 @@ class Lease:
         self._begun = 0  # position of the last flush begun
         self._began_at = self._placed_at = 0.0
         self._changed, self._pressed, self._room = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._current = asyncio.Event()  # hardly anything is left to handle, here or elsewhere
         self._ending = self._stopped = False
         self._loop: asyncio.Task[None] | None = None
 
@@ -117,6 +123,9 @@ class Lease:
         self._last = records[-1]
         self.position = self._last.offset + 1
         self._changed.set()
+        self._around.backlog.note(self.position, self._end())
+        if not self._around.backlog.lasts:
+            self._current.set()
         self._around.observer.handled(self.step.name, self.partition, len(records), time.perf_counter() - began)
 
     def advance(self, position: int) -> None:
@@ -150,6 +159,7 @@ class Lease:
     def _press(self) -> None:
         self._changed.set()
         self._pressed.set()
+        self._current.set()
 
     async def _flush_until_settled(self) -> None:
         try:
@@ -165,17 +175,20 @@ class Lease:
 
     async def _due(self) -> None:
         await _wait(self._changed, IDLE_SECONDS)
-        await _wait(self._pressed, self._began_at + self.step.interval - time.monotonic())
+        await _wait(self._pressed, _tick_after(self._began_at, self.step.interval) - time.monotonic())
+        if self._around.backlog.lasts:
+            await _wait(self._current, self._began_at + IDLE_SECONDS - time.monotonic())
 
     async def _flush(self) -> None:
         began = self._began_at = time.monotonic()
-        self._changed.clear()
-        self._pressed.clear()
+        for event in (self._changed, self._pressed, self._current):
+            event.clear()
         position = self._begun = self.position
-        flush = self.step.flush(self.partition, self._moment()) or _NOTHING
+        whole = self._ending or self._book.unfinished or self._rounds(began) > self._rounds(self._placed_at)
+        flush = self.step.flush(self.partition, self._moment(whole)) or _NOTHING
         if self._last is not None:
             self._record, self._last = fingerprint(self._last), None
-        page = self._page(flush, position, began)  # encodes the rows now: the step may change them from here on
+        page = self._page(flush, position, whole)  # encodes the rows now: the step may change them from here on
         self._room.set()
         if flush.outputs:
             await self._around.sender.send(flush.outputs)
@@ -186,10 +199,13 @@ class Lease:
             taken = time.monotonic() - began
             self._around.observer.flushed(self.step.name, self.partition, len(flush.outputs), len(flush.rows), taken)
 
-    def _page(self, flush: Flush, position: int, now: float) -> Page | None:
+    def _rounds(self, at: float) -> int:
+        """How often whole flushes have come round by then. Partitions take turns, as a whole flush costs most."""
+        return int(at / IDLE_SECONDS + self.partition * TURN)
+
+    def _page(self, flush: Flush, position: int, whole: bool) -> Page | None:
         """What to write; a position alone is not worth a row more than once in a while."""
-        moved = position != self.flushed and (self._ending or now - self._placed_at >= IDLE_SECONDS)
-        if not (flush.rows or moved or self._book.unfinished):
+        if not (flush.rows or self._book.unfinished or (whole and position != self.flushed)):
             return None
         return self._book.write(flush.rows, incarnation=self._incarnation, position=position, record=self._record)
 
@@ -204,9 +220,18 @@ class Lease:
             raise LogChangedError(msg)
         self._book.close()
 
-    def _moment(self) -> Moment:
+    def _moment(self, whole: bool) -> Moment:
         end, fresh = self._around.end_of(self.step.topic, self.partition)
-        return Moment(self.position, fresh and end is not None and self.position >= end, time.time_ns() // 1_000_000)
+        at_end = fresh and end is not None and self.position >= end
+        return Moment(self.position, at_end, time.time_ns() // 1_000_000, whole)
+
+    def _end(self) -> int | None:
+        return self._around.end_of(self.step.topic, self.partition)[0]
+
+
+def _tick_after(began: float, interval: float) -> float:
+    """About an interval after `began`, when all partitions flush: what they send together goes together."""
+    return math.ceil(began / interval + 0.5) * interval if interval else began
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

@@ -13,9 +13,6 @@ from streams.delivery.book import Entry
 from streams.delivery.step import Output
 from streams.kafka import connection
 
-# A batch built here spares a future per record but travels alone; from about this many records on it is the cheaper
-# way.
-_BATCH_FROM = 32
 _BATCH_BYTES = 256 * 1024
 
 
@@ -25,7 +22,8 @@ class Sender:
     def __init__(self, kafka: str) -> None:
         self._kafka = kafka
         self._started: AIOKafkaProducer | None = None
-        self._turns: defaultdict[tuple[str, int | None], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._lanes: dict[tuple[str, int], Lane] = {}
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def start(self) -> None:
         self._started = AIOKafkaProducer(
@@ -47,28 +45,29 @@ class Sender:
 
     async def send(self, outputs: Iterable[Output]) -> None:
         """Send records of any topics, each partition's in the order given."""
-        groups: defaultdict[tuple[str, int | None], list[Entry]] = defaultdict(list)
+        groups: defaultdict[tuple[str, int], list[Entry]] = defaultdict(list)
+        acknowledged: set[asyncio.Future[Any]] = set()
         for topic, partition, key, value in outputs:
-            groups[topic, partition].append((key, value))
-        acknowledged: list[asyncio.Future[Any]] = []
-        for (topic, partition), entries in groups.items():
-            async with self._turns[topic, partition]:
-                acknowledged += await self._enqueue(topic, partition, entries)
-        await asyncio.gather(*acknowledged)
+            if partition is None:
+                acknowledged.add(await self._send_by_key(topic, key, value))
+            else:
+                groups[topic, partition].append((key, value))
+        acknowledged |= {self._lane(*place).add(entries) for place, entries in groups.items()}
+        await _all(acknowledged)
 
-    async def _enqueue(self, topic: str, partition: int | None, entries: Sequence[Entry]) -> list[asyncio.Future[Any]]:
-        """One at a time for each partition: aiokafka counts the time that batches wait for one another several times
-        over, so that many flushes to one partition on a busy machine time out without need."""
-        if partition is None or len(entries) < _BATCH_FROM:
-            return [await self._producer.send(topic, value, key, partition) for key, value in entries]
-        return [await self._put(batch, topic, partition) for batch in self._batches(entries)]
+    async def _send_by_key(self, topic: str, key: bytes, value: bytes | None) -> asyncio.Future[Any]:
+        """One at a time for each topic: aiokafka counts the time that records wait for one another several times over,
+        so that many flushes on a busy machine time out without need."""
+        async with self._turns[topic]:
+            future: asyncio.Future[Any] = await self._producer.send(topic, value, key)
+            return future
 
     async def append(self, topic: str, partition: int, entries: Sequence[Entry]) -> int:
         """Append records to one partition in order; the batch with the last one goes only when all before it are safe.
 
         Answers the offset of the first.
         """
-        *before, last = self._batches(entries)
+        *before, last = _batches(self._producer, entries)
         safe = await asyncio.gather(*[await self._put(batch, topic, partition) for batch in before])
         safe.append(await (await self._put(last, topic, partition)))
         return int(safe[0].offset)
@@ -77,12 +76,68 @@ class Sender:
         future: asyncio.Future[Any] = await self._producer.send_batch(batch, topic, partition=partition)
         return future
 
-    def _batches(self, entries: Iterable[Entry]) -> Iterator[Any]:
-        batch = self._producer.create_batch()
-        for key, value in entries:
-            if batch.append(key=key, value=value, timestamp=None) is None:  # full
-                yield batch
-                batch = self._producer.create_batch()
-                batch.append(key=key, value=value, timestamp=None)
-        batch.close()
-        yield batch
+    def _lane(self, topic: str, partition: int) -> Lane:
+        lane = self._lanes.get((topic, partition))
+        if lane is None:
+            lane = self._lanes[topic, partition] = Lane(self._producer, topic, partition)
+        return lane
+
+
+class Lane:
+    """What goes to one partition: while records are under way the next ones gather, whoever sends them.
+
+    The busier the broker, the larger the batches; a batch costs a client about as much as ten single records.
+    """
+
+    def __init__(self, producer: AIOKafkaProducer, topic: str, partition: int) -> None:
+        self._producer = producer
+        self._topic = topic
+        self._partition = partition
+        self._gathered: list[Entry] = []
+        self._safe: asyncio.Future[None] | None = None  # once what has gathered is acknowledged
+        self._task: asyncio.Task[None] | None = None
+
+    def add(self, entries: Sequence[Entry]) -> asyncio.Future[None]:
+        """Done when these are acknowledged. Others wait for it, too: do not cancel it."""
+        self._gathered += entries
+        if self._safe is None:
+            self._safe = asyncio.get_running_loop().create_future()
+        if self._task is None:
+            self._task = asyncio.create_task(self._run(), name=f"send to {self._topic}/{self._partition}")
+        return self._safe
+
+    async def _run(self) -> None:
+        while (safe := self._safe) is not None:
+            entries, self._gathered, self._safe = self._gathered, [], None
+            try:
+                await self._deliver(entries)
+            except Exception as error:  # noqa: BLE001 - whoever waits is told, and ends the process
+                safe.set_exception(error)
+            else:
+                safe.set_result(None)
+        self._task = None
+
+    async def _deliver(self, entries: Sequence[Entry]) -> None:
+        batches = _batches(self._producer, entries)
+        await _all(
+            {await self._producer.send_batch(batch, self._topic, partition=self._partition) for batch in batches}
+        )
+
+
+def _batches(producer: AIOKafkaProducer, entries: Iterable[Entry]) -> Iterator[Any]:
+    batch = producer.create_batch()
+    for key, value in entries:
+        if batch.append(key=key, value=value, timestamp=None) is None:  # full
+            yield batch
+            batch = producer.create_batch()
+            batch.append(key=key, value=value, timestamp=None)
+    batch.close()
+    yield batch
+
+
+async def _all(acknowledged: set[asyncio.Future[Any]]) -> None:
+    """Wait for all; raise the first error. Unlike `gather` it cancels none of them when it is cancelled itself."""
+    if acknowledged:
+        await asyncio.wait(acknowledged)
+    for future in acknowledged:
+        future.result()

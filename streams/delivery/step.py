@@ -47,11 +47,14 @@ class Moment(NamedTuple):
     """Where a partition stands: all records before `position` have been handled.
 
     `at_end`: these were all there are, by an answer of the broker at most two seconds old. `now` is wall-clock time.
+    `whole`: this flush is stored together with the position, so its rows must make the state whole. In between, once or
+    more a second, rows may be left out: then outputs alone are sent, and after a crash they are sent again.
     """
 
     position: int
     at_end: bool
     now: Millis
+    whole: bool = True
 
 
 class LogReader(Protocol):

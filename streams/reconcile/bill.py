@@ -3,7 +3,8 @@
     day,model,tokens,charged                     CSV with a head; `charged` may be missing or empty
     2026-08-13,deepseek-v4-flash,1893211,0
 
-or one JSON object a line with the same names. Several lines of one day and model add up.
+or one JSON object a line with the same names, from a file or (-) standard input. Several lines of one day and model add
+up.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from pathlib import Path
@@ -18,6 +20,8 @@ from typing import Any
 
 from rules.reconcile import Billed, Key
 
+STDIN = Path("-")
+HEAD = ("day", "model", "tokens")
 LARGEST = 64 * 1024 * 1024
 MOST_TOKENS = 10**15
 
@@ -29,7 +33,7 @@ class BadBillError(Exception):
 def read_bill(path: Path, canonical: Callable[[str], str]) -> dict[Key, Billed]:
     """The bill of a file, models under their one name. Raises BadBillError."""
     try:
-        content = path.read_bytes()
+        content = _content(path)
         if len(content) > LARGEST:
             raise BadBillError(f"{path}: larger than {LARGEST:,} bytes")
         text = content.decode("utf-8-sig")
@@ -43,9 +47,31 @@ def read_bill(path: Path, canonical: Callable[[str], str]) -> dict[Key, Billed]:
     return found
 
 
+def _content(path: Path) -> bytes:
+    """Not much more than is allowed, however much there is."""
+    if path == STDIN:
+        return sys.stdin.buffer.read(LARGEST + 1)
+    with path.open("rb") as file:
+        return file.read(LARGEST + 1)
+
+
+def _table(text: str, path: Path) -> Iterable[tuple[int, Mapping[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+    try:
+        missing = [name for name in HEAD if name not in (reader.fieldnames or ())]
+        if missing:
+            raise BadBillError(
+                f"{path}:1: the head of the columns lacks {', '.join(missing)}: day,model,tokens[,charged]"
+            )
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise BadBillError(f"{path}:{reader.line_num + 1}: {error}") from error
+
+
 def _rows(text: str, path: Path) -> Iterable[tuple[int, Mapping[str, Any]]]:
     if not text.lstrip().startswith("{"):
-        yield from enumerate(csv.DictReader(io.StringIO(text)), start=2)
+        yield from _table(text, path)
         return
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():

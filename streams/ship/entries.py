@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
 
 from rules.intake.reader import Intake
-from streams.ship.event_clock import Entry
+from streams.ship.event_clock import Entry, Found
 from streams.ship.lines import Line, LineSplitter
 from streams.ship.parcels import LineReader
 from streams.ship.sources import Form, all_chunks, form_of, origin_of
@@ -18,17 +18,28 @@ Progress = Callable[[Path, int], None]
 """Told of each source and how many of its bytes on the disk have been read."""
 
 
-def entries(source: Path, intake: Intake, form: Form | None, progress: Progress) -> Iterator[Entry]:
-    """The lines of one source with what they say. `form` None: by the file's name or its first line."""
-    lines, unwrapper, reader, years, origin = LineSplitter(), Unwrapper(), None, Years(), origin_of(source)
+def stretches(
+    source: Path, intake: Intake, form: Form | None, progress: Progress
+) -> Iterator[tuple[Sequence[Line], Sequence[Found]]]:
+    """The lines of one source, as many as are read at once, with what they say. `form` None: by the file's name or its
+    first line."""
+    lines, unwrapper, reader = LineSplitter(), Unwrapper(), None
+    years = Years()
     for chunk in all_chunks(source):
         reader = reader or LineReader(intake, form or form_of(source, chunk.data))
-        whole = [line for wrapped in lines.feed(chunk.data) for line in unwrapper.feed(wrapped)]
-        yield from map(Entry, years.sift([reader.read(line) for line in whole]), whole, repeat(origin))
+        whole = unwrapper.feed_all(list(lines.feed(chunk.data)))
+        yield whole, years.sift(reader.read_all(whole))
         progress(source, chunk.position)
     if reader is not None:
         rest = list(remaining(lines, unwrapper))
-        yield from map(Entry, years.sift([reader.read(line) for line in rest]), rest, repeat(origin))
+        yield rest, years.sift(reader.read_all(rest))
+
+
+def entries(source: Path, intake: Intake, form: Form | None, progress: Progress) -> Iterator[Entry]:
+    """The same line by line."""
+    origin = origin_of(source)
+    for lines, found in stretches(source, intake, form, progress):
+        yield from map(Entry, found, lines, repeat(origin))
 
 
 def remaining(lines: LineSplitter, unwrapper: Unwrapper) -> Iterator[Line]:

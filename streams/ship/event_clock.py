@@ -12,11 +12,13 @@ Rule 4: a line whose time cannot be right moves nothing (`streams.ship.years`).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
 
-from rules.moment import MINUTE, Millis
-from rules.records import Clock, Reading, Record, Rejected
+from rules.moment import EARLIEST, MINUTE, Millis
+from rules.records import Clock, Reading, Record, Rejected, Usage
 from streams.ship.lines import Line
 
 
@@ -33,29 +35,90 @@ class Entry(NamedTuple):
         return None if self.found is None or isinstance(self.found, Rejected) else self.found.at
 
 
+class EventClock:
+    """Rules 2 and 3 for records that come in the order of their arrival."""
+
+    def __init__(self) -> None:
+        self._now: Millis | None = None
+        self._read: Millis | None = None  # arrival of the newest reading
+        self._last: Millis | None = None  # arrival of the newest record
+
+    def before(self, arrival: Millis) -> Iterator[Clock]:
+        """What is to be said before a record that arrives then."""
+        for instant in (self._read, (arrival - 1) // MINUTE * MINUTE):
+            if instant is not None and instant < arrival and (self._now is None or instant > self._now):
+                self._now = instant
+                yield Clock(at=instant)
+
+    def quiet_until(self) -> Millis:
+        """Before a record that arrives up to then nothing is to be said."""
+        if self._now is None:
+            return EARLIEST
+        minute = (self._now // MINUTE + 1) * MINUTE
+        return minute if self._read is None or self._read <= self._now else min(minute, self._read)
+
+    def passed(self, arrival: Millis, *, reading: bool = False) -> None:
+        """A record has arrived."""
+        self._last = arrival
+        if reading:
+            self._read = arrival
+
+    def end(self) -> Iterator[Clock]:
+        """What is to be said after the last record."""
+        if self._last is not None:
+            yield Clock(at=self._last)
+
+
 def merged(recordings: Iterable[Iterable[Entry]]) -> Iterator[Entry | Clock]:
     """All entries by the time at which they arrived, and the clock between them."""
-    arrivals = heapq.merge(*map(_with_arrival, recordings), key=lambda arrival: arrival[0])
-    now: Millis | None = None
-    read: Millis | None = None  # of the newest reading
-    last: Millis | None = None
-    for arrival, entry in arrivals:
+    clock = EventClock()
+    for arrival, entry in heapq.merge(*map(_with_arrival, recordings), key=lambda arrival: arrival[0]):
         if entry.at is not None:
-            for instant in (read, (arrival - 1) // MINUTE * MINUTE):
-                if instant is not None and instant < arrival and (now is None or instant > now):
-                    now = instant
-                    yield Clock(at=now)
-            last = arrival
-        if isinstance(entry.found, Reading):
-            read = arrival
+            yield from clock.before(arrival)
+            clock.passed(arrival, reading=isinstance(entry.found, Reading))
         yield entry
-    if last is not None:
-        yield Clock(at=last)
+    yield from clock.end()
+
+
+Found = Record | Rejected | None
+
+
+def in_lots(answers: Iterable[Sequence[Found]]) -> Iterator[Found | list[Usage]]:
+    """The same for one recording, at a fraction of the cost: usage comes in lists, between which the clock moves.
+
+    `answers`: what stretches of lines say.
+    """
+    clock, arrival = EventClock(), EARLIEST
+    for found in answers:
+        done = 0
+        for index in [*(n for n, each in enumerate(found) if type(each) is not Usage), len(found)]:
+            usages: Any = found[done:index]
+            arrivals = list(accumulate([usage.at for usage in usages], max, initial=arrival))[1:]
+            yield from _clocked(clock, usages, arrivals)
+            arrival, done = arrivals[-1] if arrivals else arrival, index + 1
+            if index < len(found):
+                other = found[index]
+                if other is not None and not isinstance(other, Rejected):
+                    arrival = max(arrival, other.at)
+                    yield from clock.before(arrival)
+                    clock.passed(arrival, reading=isinstance(other, Reading))
+                yield other
+    yield from clock.end()
+
+
+def _clocked(clock: EventClock, usages: list[Usage], arrivals: list[Millis]) -> Iterator[Clock | list[Usage]]:
+    start = 0
+    while start < len(usages):
+        yield from clock.before(arrivals[start])
+        stop = bisect_right(arrivals, clock.quiet_until(), start)
+        yield usages[start:stop]
+        clock.passed(arrivals[stop - 1])
+        start = stop
 
 
 def _with_arrival(recording: Iterable[Entry]) -> Iterator[tuple[Millis, Entry]]:
     """Nothing arrives before what stands above it."""
-    arrival: Millis = 0
+    arrival = EARLIEST
     for entry in recording:
         if entry.at is not None:
             arrival = max(arrival, entry.at)

@@ -37,16 +37,25 @@ class LineSplitter:
 
     def feed(self, chunk: bytes) -> Iterator[Line]:
         """The lines that end in this chunk."""
-        start = 0
-        while (stop := chunk.find(b"\n", start)) >= 0:
-            self._take(memoryview(chunk)[start:stop])
+        first, last = chunk.find(b"\n"), chunk.rfind(b"\n")
+        if first >= 0:
+            self._take(memoryview(chunk)[:first])
             yield self._finish(line_break=1)
-            start = stop + 1
-        self._take(memoryview(chunk)[start:])
+        if last > first:
+            yield from self._whole(chunk[first + 1 : last])
+        self._take(memoryview(chunk)[last + 1 :])
 
     def rest(self) -> Line | None:
         """What stands behind the last line break, if anything; nothing stands there afterwards."""
         return self._finish(line_break=0) if self._size else None
+
+    def _whole(self, lines: bytes) -> Iterator[Line]:
+        """Lines that begin and end in one chunk, the last one without its break."""
+        for body in lines.split(b"\n"):
+            size = len(body)
+            self.number += 1
+            self.offset += size + 1
+            yield Line(self.number, (body if size <= LINE_LIMIT else body[:KEPT]).removesuffix(b"\r"), size)
 
     def _take(self, piece: memoryview) -> None:
         self._size += len(piece)

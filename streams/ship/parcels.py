@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rules.dead_letter import DeadLetter
@@ -42,12 +43,19 @@ class LineReader:
 
     def __init__(self, intake: Intake, form: Form) -> None:
         self._read = intake.read_log if form is Form.LOG else intake.read
+        self._read_batch = None if form is Form.LOG else intake.read_batch
 
     def read(self, line: Line) -> Record | Rejected | None:
         """None: blank, of another program, or of no consequence."""
         if line.is_too_large:
             return Rejected(Reason.TOO_LARGE, f"a line of {line.size:,} bytes; up to {LINE_LIMIT:,} are read")
         return self._read(line.body) if line.body.strip() else None
+
+    def read_all(self, lines: Sequence[Line]) -> Sequence[Record | Rejected | None]:
+        """The same of many lines."""
+        if self._read_batch is None or any(line.is_too_large or not line.body.strip() for line in lines):
+            return [self.read(line) for line in lines]
+        return self._read_batch([line.body for line in lines])
 
 
 class Addresser:

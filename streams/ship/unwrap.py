@@ -11,7 +11,7 @@ cut short can thus never swallow the ones behind it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -75,6 +75,13 @@ class Unwrapper:
             yield from self._piece(line, cri[1], cri[3], whole=cri[2] == b"F")
         else:
             yield from self._part(line)
+
+    def feed_all(self, lines: Sequence[Line]) -> Sequence[Line]:
+        """The same for many. Lines that begin like an object of ours pass as they are, which is soon seen of all."""
+        beginnings = {line.body[:7] for line in lines}
+        if not self.pending and all(each.startswith(b'{"') and each != b'{"log":' for each in beginnings):
+            return lines
+        return [line for wrapped in lines for line in self.feed(wrapped)]
 
     def rest(self) -> Iterator[Line]:
         """What has begun and will not end."""

@@ -142,7 +142,7 @@ async def test_an_operator_closes_and_bans(told: Callable[[], Any]) -> None:
 
         await story.order("kill")
         closed = await story.decided(lambda found: found.action is Action.KILL)
-        assert (closed.until, closed.reason) == (None, "everything is closed by ann: drill")
+        assert (closed.until, closed.reason) == (None, "closed by ann: drill")
         assert await story.deployment.redis.ttl(story.deployment.keys.decision("global")) == -1
         assert (await story.call()).layer is Layer.KILL
 

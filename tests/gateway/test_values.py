@@ -57,9 +57,9 @@ def test_money_has_no_float_tail() -> None:
     assert sum(price.cost(Tokens(1, 1)) for _ in range(1_000)) == to_nano("0.0004")
 
 
-@pytest.mark.parametrize("text", ["-1", "many", "0.0000000001", "inf", "10001"])
+@pytest.mark.parametrize("text", ["-1", "many", "0.0000000001", "inf", "10001", "0.0000025", "0.00009"])
 def test_a_price_that_cannot_be_meant_is_a_mistake(text: str) -> None:
-    """Negative, no number, finer than a nano-unit, or a thousand times too high."""
+    """Negative, no number, finer than a nano-unit, or of another unit: a thousand times too high, a million too low."""
     with pytest.raises(ValueError, match=r"price|amount"):
         Price.of(text, "1")
 

@@ -63,3 +63,13 @@ def test_a_seed_is_the_smallest_start_of_each_key() -> None:
     for partition, seeds in enumerate([{"a": 500, "b": 70}, {"a": 300}]):
         counter.merge(Partial("model:m", partition, DAYS[0], 0, 1, Sums(), seeds))
     assert counter.seed(DAYS[0]) == 370
+
+
+def test_of_the_same_sums_the_one_that_told_more_minutes_counts() -> None:
+    """Sums are told ahead of their minutes; when these have followed, the same sums say so, whichever comes first."""
+    ahead, whole = (Partial("model:m", 0, DAYS[0], 0, 5, Sums(tokens=70), unplaced=unplaced) for unplaced in (30, 0))
+    for order in ([ahead, whole], [whole, ahead]):
+        counter = Counter()
+        for each in order:
+            counter.merge(each)
+        assert (counter.tokens(DAYS[0]), counter.total()) == (70, 70)

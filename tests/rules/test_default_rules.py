@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from rules.documented import SCOPE_FACTS
 from rules.model_facts import MODEL_FACTS, model_facts
 from rules.rulebook import Rulebook
+from rules.saying import Saying
 from rules.scope_facts import FactValue
 from streams.policy_file import default_rules
 
@@ -84,6 +87,14 @@ def test_the_reason_names_the_wall(book: Rulebook) -> None:
     assert spent == "free pool of deepseek-v4-flash is used up to the safety buffer (1,990,000/1,990,000)"
     capped = book.decide("model", facts(used=2_000_000, limit=2_000_000, wall="cap")).reason
     assert "no-return wall" in capped
+
+
+def test_every_built_in_rule_speaks_both_languages() -> None:
+    """With the same facts in both sentences, and no word of English in the Chinese one."""
+    for rule in default_rules():
+        en, zh = Saying.parse(rule.says), Saying.parse(rule.says_zh, "zh")
+        assert set(en.names()) == set(zh.names()), rule.name
+        assert not re.search("[a-zA-Z]", "".join(piece.text for piece in zh.pieces)), rule.name
 
 
 def test_the_table_describes_what_the_judge_fills_in() -> None:

@@ -205,7 +205,7 @@ def test_a_kill_is_an_operators_until_it_ends() -> None:
     money = Money()
     money.order("kill", NOON)
     found = money.ruling()
-    assert (found.action, found.reason, found.until) == ("kill", "everything is closed by ann: drill", None)
+    assert (found.action, found.reason, found.until) == ("kill", "closed by ann: drill", None)
     assert money.action(NOON + 3 * DAY) == "kill"
     money.order("resume", NOON + MINUTE)
     assert money.action(NOON + 3 * DAY) == "allow"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -37,6 +40,17 @@ def merged(rows: list[Partial | Minutes]) -> Counter:
         if isinstance(row, Partial):
             counter.merge(msgspec.convert(msgspec.to_builtins(row), Partial))
     return counter
+
+
+def fold(
+    meter: PartitionMeter, offsets: Sequence[int], log: Sequence[Usage], times: Sequence[int] = ()
+) -> list[tuple[int, Rejected]]:
+    return meter.fold_batch(offsets, log, [event.at for event in log], times)
+
+
+def contents(rows: list[Partial | Minutes]) -> dict[str, object]:
+    """Rows by key. A minute's offset may be that of a later call without tokens: it tells the same."""
+    return {row.key: row if isinstance(row, Partial) else row.tokens for row in rows}
 
 
 def distinct(log: list[Usage]) -> int:
@@ -76,6 +90,69 @@ def test_a_restart_anywhere_changes_no_total(log: list[Usage], data: st.DataObje
     for offset in range(resumed_at, len(log)):
         second.fold(offset, log[offset])
     assert merged(second.take_changes()).total() == distinct(log)
+
+
+@given(
+    st.lists(st.tuples(EVENTS, st.integers(NOON - 5 * DAY, NOON + DAY)), min_size=1, max_size=60),
+    st.lists(st.integers(1, 59), max_size=6),
+    st.booleans(),
+)
+def test_how_the_log_is_cut_into_batches_changes_nothing(
+    log: list[tuple[Usage, int]], cuts: list[int], timed: bool
+) -> None:
+    """One by one or in any batches: the same sums, minutes, refusals and counts, whatever the clock does between."""
+    times = [at for _, at in log] if timed else []
+    single, batched = PartitionMeter(0, POLICY), PartitionMeter(0, POLICY)
+    one_by_one = [
+        (offset, refused.reason)
+        for offset, (event, _) in enumerate(log)
+        for _, refused in fold(single, [offset], [event], times[offset : offset + 1])
+    ]
+    in_batches = [
+        (start + index, refused.reason)
+        for start, stop in pairwise(sorted({0, len(log), *(cut for cut in cuts if cut < len(log))}))
+        for index, refused in fold(
+            batched, range(start, stop), [event for event, _ in log[start:stop]], times[start:stop]
+        )
+    ]
+    assert in_batches == one_by_one
+    assert batched.counts == single.counts
+    assert batched.clock == single.clock
+    assert contents(batched.take_changes()) == contents(single.take_changes())
+
+
+@given(st.lists(EVENTS, min_size=1, max_size=40), st.data())
+def test_a_batch_that_reaches_back_into_the_rows_counts_only_what_is_new(log: list[Usage], data: st.DataObject) -> None:
+    """After a restart the log may be read again from before the rows, in batches of any size."""
+    saved_at = data.draw(st.integers(1, len(log)))
+    first = PartitionMeter(0, POLICY)
+    fold(first, range(saved_at), log[:saved_at])
+    second = PartitionMeter(0, POLICY)
+    second.restore(first.take_changes(), MeterClock())
+    resumed_at = data.draw(st.integers(0, saved_at - 1))
+    for offset in range(resumed_at):
+        second.duplicates.seen(log[offset].id, offset)
+    fold(second, range(resumed_at, len(log)), log[resumed_at:])
+    assert merged(second.take_changes()).total() == distinct(log)
+
+
+def test_minutes_of_one_day_in_one_batch_all_count() -> None:
+    """A batch that spans minutes adds each of them to the same sums."""
+    meter = PartitionMeter(0, POLICY)
+    fold(meter, [0, 1, 2], [usage("a"), usage("b", at=NOON - MINUTE), usage("c", at=NOON + MINUTE)])
+    assert merged(meter.take_changes()).total() == 30
+
+
+def test_sums_told_in_between_say_that_their_minutes_follow() -> None:
+    """Taken alone, sums name the tokens whose minutes are not told; taken with the minutes, none."""
+    meter = PartitionMeter(0, POLICY)
+    meter.fold(0, usage("a", 10))
+    assert [(row.sums.tokens, row.unplaced) for row in meter.take_partials()] == [(10, 10)]
+    assert meter.take_partials() == []
+    meter.fold(1, usage("b", 5))
+    assert [(row.sums.tokens, row.unplaced) for row in meter.take_rows() if isinstance(row, Partial)] == [(15, 0)]
+    meter.fold(2, usage("c", 1))
+    assert [(row.sums.tokens, row.unplaced) for row in meter.take_partials()] == [(16, 1)]
 
 
 def test_a_new_incarnation_of_the_log_adds_to_what_was() -> None:

@@ -8,6 +8,7 @@ import pytest
 from blastdoor_gateway.contract import Action
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rules.policy import RuleSpec
 from rules.rulebook import ACTIONS, RESTRICTING, Rulebook, Verdict, override
@@ -67,6 +68,35 @@ def test_reason_and_severity_come_from_the_deciding_rule() -> None:
     verdict = book(deciding, rule("b", "warn", alert="info")).decide("user", NOW)
     assert verdict.reason == "m: 1,234,567 of unknown (0.5)"
     assert verdict.severity == "critical"
+
+
+BOTH = rule("both", "block", says="{used} spent", says_zh="已用 {used}", alert="warning")
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "1,234,567 spent"), ("zh", "已用 1,234,567")])
+def test_alerts_have_their_own_language(language: str, told: str) -> None:
+    """The decision's reason stays English, whatever language alerts have."""
+    found = Rulebook.compile([BOTH], FACTS, language)
+    assert isinstance(found, Rulebook)
+    verdict = found.decide("user", NOW)
+    assert (verdict.reason, verdict.told) == ("1,234,567 spent", told)
+    assert [asked.reason for asked in verdict.asked] == [told]
+
+
+def test_a_rule_with_one_sentence_says_it_in_every_language() -> None:
+    """An operator need not write two."""
+    found = Rulebook.compile([rule("one", "block", says="an own word")], FACTS, "zh")
+    assert isinstance(found, Rulebook)
+    assert found.decide("user", NOW).told == "an own word"
+
+
+def test_a_failure_is_told_in_the_language_of_the_alert() -> None:
+    """With the rule's name and the cause."""
+    found = Rulebook.compile([replace(BOTH, when=OVERFLOW)], FACTS, "zh")
+    assert isinstance(found, Rulebook)
+    verdict = found.decide("user", HUGE)
+    assert verdict.reason.startswith("rule both could not be evaluated")
+    assert verdict.told.startswith("规则 both 无法求值")
 
 
 def test_no_rule_that_holds_allows() -> None:

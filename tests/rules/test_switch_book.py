@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rules.calendar import Calendar
-from rules.facts import Heard
+from rules.facts import Heard, Watermark
 from rules.judge import Judge
 from rules.moment import DAY, HOUR, Millis
 from rules.policy import Policy, RuleSpec
@@ -50,7 +50,7 @@ def test_a_ban_is_told_as_a_kill(scope: str) -> None:
     """Gates know it by that; who banned and why stands in the reason."""
     found = ruling(judge(control("ban", scope)), scope)
     assert (found.action, found.until) == ("kill", None)
-    assert found.reason.endswith("is banned by ann: a leaked key")
+    assert found.reason == "banned by ann: a leaked key"
     assert [asked.severity for asked in found.asked] == ["warning"]
 
 
@@ -117,8 +117,28 @@ def test_addresses_are_spelt_as_gates_look_them_up(given: str, scope: str) -> No
 
 @pytest.mark.parametrize(
     ("action", "scope"),
-    [("ban", "global"), ("ban", "model:m"), ("kill", "model:m"), ("ban", "ip:10.0.0.0/8"), ("unban", "ip:fe80::/10")],
+    [
+        ("ban", "global"),
+        ("ban", "tenant:t"),
+        ("ban", "model:m"),
+        ("kill", "model:m"),
+        ("ban", "ip:10.0.0.0/8"),
+        ("unban", "ip:fe80::/10"),
+    ],
 )
 def test_an_order_that_nobody_would_heed_is_refused(action: str, scope: str) -> None:
     """It becomes a dead letter that says what can be ordered instead."""
     assert isinstance(addressed(control(action, scope)), Rejected)
+
+
+def test_what_was_lifted_long_ago_is_forgotten() -> None:
+    """When gates have forgotten it, too; what is in force is kept for ever."""
+    lifted, banned = judge(control("ban"), control("unban", at=NOON + 1)), judge(control("ban"))
+    for judging in (lifted, banned):
+        ruling(judging)
+        judging.apply(Watermark("usage", 0, 0, 1, NOON + 9 * DAY, NOON))
+        judging.rule(NOON + 2 * DAY, every=True)
+        assert USER in judging.books
+        judging.rule(NOON + 5 * DAY, every=True)
+    assert (USER in lifted.books, USER in banned.books) == (False, True)
+    assert lifted.take_closed() == [USER]

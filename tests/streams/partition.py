@@ -54,9 +54,10 @@ class Partition:
             self.step.handle(0, records)
             self.handled += len(records)
 
-    def flush(self, now: int, *, dies_after_outputs: bool = False) -> None:
-        """One flush; dying in the middle leaves the outputs sent and the rows as they were."""
-        flush = self.step.flush(0, Moment(self.handled, self.handled == len(self.log), now))
+    def flush(self, now: int, *, whole: bool = True, dies_after_outputs: bool = False) -> None:
+        """One flush; dying in the middle leaves the outputs sent and the rows as they were. One that is not whole
+        moves the position only if it has rows."""
+        flush = self.step.flush(0, Moment(self.handled, self.handled == len(self.log), now, whole))
         self.sent += flush.outputs if flush else ()
         if dies_after_outputs:
             self.start()
@@ -66,7 +67,8 @@ class Partition:
                 self.rows.pop(key, None)
             else:
                 self.rows[key] = msgspec.json.decode(msgspec.json.encode(value))
-        self.position = self.handled
+        if whole or (flush and flush.rows):
+            self.position = self.handled
 
     async def before(self, position: int, count: int) -> AsyncIterator[Sequence[Record]]:
         """The step's view back into the log."""

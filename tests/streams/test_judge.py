@@ -20,6 +20,7 @@ from rules.policy import Policy, RuleSpec
 from rules.records import Reading
 from rules.rulebook import Rulebook
 from streams.active import Active
+from streams.delivery.step import Moment
 from streams.judge import JudgeStep
 from streams.metrics import Metrics
 from streams.policy_file import default_rulebook, load_policy
@@ -111,7 +112,7 @@ def story(length: int) -> list[Fact]:
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("handle"), st.integers(1, 30)),
-        st.tuples(st.just("flush"), st.booleans()),
+        st.tuples(st.sampled_from(["flush", "tell"]), st.booleans()),
         st.tuples(st.just("crash"), st.just(0)),
     ),
     max_size=20,
@@ -125,10 +126,10 @@ def run(steps: list[tuple[str, int]], *, event_clock: bool) -> Bed:
     for step, argument in steps:
         if step == "handle":
             bed.partition.handle(argument)
-        elif step == "flush":
-            bed.partition.flush(bed.now, dies_after_outputs=bool(argument))
-        else:
+        elif step == "crash":
             bed.partition.start()
+        else:
+            bed.partition.flush(bed.now, whole=step == "flush", dies_after_outputs=bool(argument))
     bed.finish()
     return bed
 
@@ -147,6 +148,46 @@ def test_crashes_anywhere_change_no_ruling(event_clock: bool, steps: list[tuple[
     assert comparable(shaken.desk.offered[-1]) == comparable(plain.desk.offered[-1])
     if event_clock:  # on a wall clock what is seen in between depends on when one looks
         assert {alert.id for alert in shaken.alerts()} == {alert.id for alert in plain.alerts()}
+
+
+def test_usage_is_told_at_once_and_bounds_once_a_second() -> None:
+    """Sums alone move what was used and nothing else; minutes and watermarks wait for the next look at everything."""
+    bed = Bed(event_clock=False)
+    bed.add(*story(3))
+    bed.now = START + 64 * MINUTE
+    before = bed.finish()
+    bed.add(Partial("model:m", 0, "2026-08-13", 0, 900, Sums(tokens=999_000), unplaced=849_000))
+    at_once = bed.finish()
+    assert at_once.used == (before.used or 0) + 849_000
+    assert (at_once.limit, at_once.pool_high) == (before.limit, before.pool_high)
+    bed.add(*minute_of_story(64, (999_000, 150_000)))
+    bed.now += MINUTE
+    assert bed.finish().used == at_once.used
+
+
+def test_what_was_used_at_once_is_blocked_at_once() -> None:
+    """A limit holds against sums whose minutes are still to come, and people hear of it."""
+    bed = Bed(event_clock=False)
+    bed.add(*story(3))
+    bed.now = START + 64 * MINUTE
+    assert bed.finish().action == "allow"
+    bed.add(Partial("model:m", 0, "2026-08-13", 0, 900, Sums(tokens=3_000_000), unplaced=2_850_000))
+    assert bed.finish().action == "block"
+    assert [alert.threshold for alert in bed.alerts() if alert.threshold] == [0.8, 1.0]
+
+
+def test_rows_are_given_with_what_was_told_and_otherwise_once_in_a_while() -> None:
+    """A flush in between that tells nobody anything keeps its rows for the next whole one."""
+    bed = Bed(event_clock=False)
+    bed.add(*story(3))
+    bed.finish()
+    bed.add(Partial("model:m", 0, "2026-08-13", 0, 900, Sums(tokens=151_000), unplaced=1_000))
+    bed.partition.handle(1)
+    moment = Moment(len(bed.partition.log), True, bed.now, whole=False)
+    assert bed.step.flush(0, moment) is None
+    flush = bed.step.flush(0, moment._replace(whole=True))
+    assert flush is not None
+    assert "model:m|0|2026-08-13" in flush.rows
 
 
 def test_one_alert_each_at_80_and_at_100_percent() -> None:
@@ -251,6 +292,7 @@ SUMS = {"scope": "model:m", "partition": 0, "incarnation": 0, "offset": 9}
 HOURLY = SUMS | {"type": "minutes", "hour": START // HOUR}
 DAILY = SUMS | {"type": "partial", "day": "2026-08-13"}
 HEARD = {"type": "heard", "scope": "model:m", "origin": "t/0/1"}
+CHARGE = {"type": "charge", "model": "m", "day": "2026-08-13", "version": [1, 1]}
 FOREIGN: list[Any] = [
     b"not json", b"", b"\xff\xfe", b"[" * 100_000, b'{"type":"poem"}',
     MARK | {"at": 2**62}, MARK | {"since": 2**62}, MARK | {"source": "rumours"}, MARK | {"partition": USAGE_PARTITIONS},
@@ -260,6 +302,7 @@ FOREIGN: list[Any] = [
     HEARD | {"record": {"type": "balance", "id": "b", "at": 2**62, "model": "m", "available": 5}},
     HEARD | {"record": {"type": "balance", "id": "b", "at": START, "model": "m", "available": -(2**62)}},
     HEARD | {"record": {"type": "calibration", "id": "c", "at": START, "model": "m", "day": "soon", "pool": 5}},
+    CHARGE | {"model": ""}, CHARGE | {"day": "soon"}, CHARGE | {"cost_list": -5}, CHARGE | {"version": [2**62, 1]},
     HEARD | {"origin": "x", "record": {"type": "balance", "id": "b", "at": START, "model": "m", "available": 5}},
 ]  # fmt: skip
 

@@ -7,18 +7,20 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
 from rules.counter import Counter
 from rules.dead_letter import DeadLetter
-from rules.facts import Fact, Partial, Watermark
-from rules.moment import DAY, MINUTE
+from rules.facts import Fact, Minutes, Partial, Watermark
+from rules.minutes import MinuteSheets
+from rules.moment import DAY, HOUR, MINUTE
 from rules.policy import Policy
 from rules.records import Reason
 from rules.rulebook import Rulebook
 from streams.active import Active
+from streams.delivery.step import Moment
 from streams.facts_topic import FactsTopic
 from streams.meter import Meter
 from streams.metrics import Metrics
@@ -26,6 +28,7 @@ from streams.topics import Topics
 from tests.streams.partition import Partition
 
 NOON = 1_786_593_600_000
+DAY_OF_NOON = "2026-08-13"
 TOPICS = Topics("t")
 
 
@@ -52,18 +55,30 @@ def facts(found: Partition) -> list[Fact]:
     ]
 
 
-def total(found: Partition) -> int:
+def counted(found: Partition) -> Counter:
     counter = Counter()
     for fact in facts(found):
         if isinstance(fact, Partial):
             counter.merge(fact)
-    return counter.total()
+    return counter
+
+
+def total(found: Partition) -> int:
+    return counted(found).total()
+
+
+def by_minute(found: Partition) -> int:
+    sheets = MinuteSheets()
+    for fact in facts(found):
+        if isinstance(fact, Minutes):
+            sheets.merge(fact)
+    return sheets.curve.total
 
 
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("handle"), st.integers(1, 8)),
-        st.tuples(st.just("flush"), st.booleans()),
+        st.tuples(st.sampled_from(["flush", "tell"]), st.booleans()),
         st.tuples(st.just("crash"), st.just(0)),
     ),
     max_size=25,
@@ -72,6 +87,8 @@ LOG = st.lists(st.one_of(st.integers(0, 20), st.just("clock")), max_size=40)
 
 
 @pytest.mark.parametrize("event_clock", [False, True])
+@example(log=[1], steps=[("handle", 1), ("tell", False)])
+@example(log=[1, "clock"], steps=[("handle", 2), ("tell", False), ("crash", 0), ("handle", 1), ("flush", False)])
 @given(log=LOG, steps=STEPS)
 def test_crashes_anywhere_change_no_total(event_clock: bool, log: list[Any], steps: list[tuple[str, int]]) -> None:
     """In wall time and in event time: the partials add up to the distinct events, wherever the worker dies."""
@@ -81,13 +98,64 @@ def test_crashes_anywhere_change_no_total(event_clock: bool, log: list[Any], ste
     for step, argument in steps:
         if step == "handle":
             found.handle(argument)
-        elif step == "flush":
-            found.flush(NOON, dies_after_outputs=bool(argument))
-        else:
+        elif step == "crash":
             found.start()
+        else:
+            found.flush(NOON, whole=step == "flush", dies_after_outputs=bool(argument))
     found.handle(len(found.log))
     found.flush(NOON)
-    assert total(found) == sum({item * 10 for item in log if item != "clock"})
+    distinct = sum({item * 10 for item in log if item != "clock"})
+    assert (total(found), by_minute(found)) == (distinct, distinct)
+    assert counted(found).tokens(DAY_OF_NOON) == distinct
+
+
+def test_sums_go_ahead_of_minutes_rows_and_watermarks() -> None:
+    """Between whole flushes only what changed in the sums is told, and nothing is kept."""
+    found = partition()
+    found.append(usage("a", 7), NOON)
+    found.handle(1)
+    moment = Moment(1, True, NOON, whole=False)
+    between = found.step.flush(0, moment)
+    assert between is not None
+    told = [msgspec.json.decode(output.value or b"", type=Fact) for output in between.outputs]
+    assert [(type(fact), fact.sums.tokens, fact.unplaced) for fact in told] == [(Partial, 7, 7)]
+    assert between.rows == {}
+    assert found.step.flush(0, moment) is None
+    whole = found.step.flush(0, moment._replace(whole=True))
+    assert whole is not None
+    told = [msgspec.json.decode(output.value or b"", type=Fact) for output in whole.outputs]
+    assert [type(fact) for fact in told] == [Partial, Minutes, Watermark, Watermark]
+    assert set(whole.rows) == {"model:m|0|2026-08-13", f"minutes|model:m|0|{NOON // HOUR}", "clock"}
+
+
+def test_a_crash_after_sums_were_told_counts_nothing_twice() -> None:
+    """What was told ahead is told again from the same log, in other batches, and is still the same sum."""
+    found = partition()
+    for number in range(6):
+        found.append(usage(f"id-{number}", 10), NOON + number)
+    found.handle(4)
+    ahead = found.step.flush(0, Moment(4, False, NOON, whole=False))
+    assert ahead is not None
+    found.sent += ahead.outputs
+    found.start()
+    found.handle(6)
+    found.flush(NOON)
+    assert total(found) == 60
+
+
+def test_other_records_between_calls_keep_their_place() -> None:
+    """A clock is heard where it stands in a batch: a tick tells what was before it, and only that."""
+    found = partition(event_clock=True)
+    for value in (usage("a", 1), usage("b", 2), clock(NOON), usage("c", 4), b"{not json", usage("d", 8)):
+        found.append(value, NOON)
+    found.handle(6)
+    found.flush(NOON)
+    assert total(found) == 3
+    assert sum(output.topic == TOPICS.dead_letters for output in found.sent) == 1
+    found.append(clock(NOON + 1), NOON)
+    found.handle(1)
+    found.flush(NOON)
+    assert total(found) == 15
 
 
 def test_a_watermark_says_that_nothing_happened() -> None:

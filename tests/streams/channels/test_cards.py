@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.alerts import Alert, Kind, Severity
+from rules.saying import Saying
 from streams.channels.bot import texts
 from streams.channels.card_check import faults
 from streams.channels.cards import card
 from streams.channels.fitting import MOST_BYTES, fitted
 from streams.channels.messages import message
+from streams.policy_file import default_rules
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 ZONE_NAME = "Asia/Shanghai"
@@ -33,9 +35,11 @@ def rendered(alert: Alert, language: str, schema: str = "2.0") -> dict[str, Any]
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_the_card_is_the_golden_one(language: str, make_alert) -> None:
     """What people see changes only on purpose: set BLASTDOOR_WRITE_GOLDEN to accept a change."""
-    alert = make_alert(
-        severity=Severity.CRITICAL, threshold=1.0, used=2_232_190, reason="free pool is used up (2,232,190/2,232,178)"
-    )
+    rule = next(rule for rule in default_rules() if rule.name == "model-pool-spent")
+    saying = Saying.parse(rule.says_zh if language == "zh" else rule.says, language)
+    reason = saying.about({"model": "deepseek-v4-flash", "used": 2_232_190, "limit": 2_232_178})
+    fields = {"severity": Severity.CRITICAL, "threshold": 1.0, "used": 2_232_190}
+    alert = make_alert(rule=rule.name, reason=reason, **fields)
     found = json.dumps(rendered(alert, language), ensure_ascii=False, indent=1) + "\n"
     path = GOLDEN / f"feishu-card-{language}.json"
     if "BLASTDOOR_WRITE_GOLDEN" in os.environ:

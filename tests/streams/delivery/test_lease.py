@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
+from streams.delivery import backlog as backlog_module
 from streams.delivery import lease as lease_module
 from streams.delivery.book import Book, Entry
 from streams.delivery.lease import Lease, Surroundings, Term
@@ -55,7 +56,7 @@ class Broker:
             raise self.error
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(30):
             while not condition():
                 self.news.clear()
                 await self.news.wait()
@@ -113,7 +114,7 @@ async def lease(broker: Broker, failures: list[str]) -> Lease:
     around = Surroundings(
         broker,
         Observer(),
-        lambda *_: (10, True),
+        lambda *_: (0, True),
         lambda error, where: failures.append(f"{where}: {error}"),
     )
     lease = Lease(Summing(), 0, "changelog", Book(new_owner(1, 0), recover({})), around)
@@ -246,6 +247,59 @@ async def test_a_step_is_asked_while_nothing_comes(
     await lease.settle()
     assert len(lease.step.moments) > 3
     assert len(broker.places) == 1  # and nothing is written for it
+
+
+async def test_what_is_told_between_whole_flushes_moves_no_place(
+    lease: Lease, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step that leaves its rows out is sent for, and stays where its rows were stored last."""
+    monkeypatch.setattr(lease_module, "IDLE_SECONDS", 1e9)
+    lease.step.flush = lambda _, moment: Flush(
+        [Output("out", 0, b"k", b"%d" % lease.step.total)], {"total": lease.step.total} if moment.whole else {}
+    )
+    lease.start()
+    await broker.until(lambda: bool(broker.places))
+    await asyncio.sleep(0)
+    lease.handle(records(0))
+    await broker.until(lambda: ("outputs", [b"1"]) in broker.arrived)
+    assert (broker.places, lease.flushed) == ([0], 0)
+    await lease.settle()
+    assert (broker.places[-1], lease.flushed) == (1, 1)
+
+
+async def test_a_whole_flush_comes_once_in_a_while(
+    lease: Lease, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first and the last are whole, and those in between as often as a position is worth a row."""
+    monkeypatch.setattr(lease_module, "IDLE_SECONDS", 1e9)
+    lease.start()
+    for offset in range(4):
+        await broker.until(lambda: ("outputs", [b"%d" % offset]) in broker.arrived or not offset)  # noqa: B023
+        lease.handle(records(offset))
+    await broker.until(lambda: ("outputs", [b"4"]) in broker.arrived)
+    await lease.settle()
+    whole = [moment.whole for moment in lease.step.moments]
+    assert (whole[0], whole[-1]) == (True, True)
+    assert not any(whole[1:-1])
+
+
+async def test_while_the_worker_catches_up_a_step_is_asked_less_often(
+    lease: Lease, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Far behind in any partition, what could be told is old news; it is told as soon as the end comes near."""
+    monkeypatch.setattr(lease_module, "IDLE_SECONDS", 1e9)
+    monkeypatch.setattr(backlog_module, "BEHIND", 5)
+    monkeypatch.setattr(backlog_module, "LASTS_SECONDS", 1e9)
+    lease._around = replace(lease._around, end_of=lambda *_: (100, True))
+    lease.start()
+    await broker.until(lambda: bool(broker.places))
+    lease.handle(records(*range(50)))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    monkeypatch.setattr(lease._around.backlog, "_until", 0.0)
+    lease.handle(records(*range(50, 96)))
+    await broker.until(lambda: ("outputs", [b"96"]) in broker.arrived)
+    assert len(lease.step.moments) == 2
 
 
 async def test_a_touch_is_a_flush(lease: Lease, broker: Broker) -> None:

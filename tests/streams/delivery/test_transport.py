@@ -12,6 +12,7 @@ from faust.types import TP
 from streams.delivery import transport
 from streams.delivery.delivery import Delivery
 from streams.delivery.errors import LogChangedError
+from streams.delivery.records import Packed
 from streams.delivery.step import Observer
 from streams.delivery.transport import BatchConsumer, Fetched
 
@@ -62,9 +63,8 @@ def consumer(lease: Lease | None, *, begin: int = 0) -> BatchConsumer:
 def fetched(
     *offsets: int, tp: TP = SOURCE, generation: int = 3, seeks: int = 2, position: int | None = None
 ) -> Fetched:
-    batch = Fetched(
-        {tp: [SimpleNamespace(offset=offset, key=b"k", value=b"v") for offset in offsets]} if offsets else {}
-    )
+    records = [SimpleNamespace(offset=offset, key=b"k", value=b"v") for offset in offsets]
+    batch = Fetched({tp: [Packed(records, offsets[0])]} if offsets else {})
     batch.generation, batch.seeks = generation, seeks
     batch.positions = {tp: offsets[-1] + 1 if position is None else position}
     return batch
@@ -157,7 +157,7 @@ async def test_rows_go_to_their_table() -> None:
     """Records of a changelog are restored, whoever holds the partition's source."""
     restored: list[tuple[TP, int]] = []
     restoring = consumer(None)
-    restoring.delivery.restore = lambda tp, records: restored.append((tp, len(records)))
+    restoring.delivery.restore = lambda tp, records: restored.append((tp, len(list(records))))
     await restoring._deliver(fetched(0, 1, 2, tp=CHANGELOG))
     assert restored == [(CHANGELOG, 3)]
 
@@ -166,7 +166,7 @@ async def test_rows_are_never_passed_over() -> None:
     """What was fetched since Faust sought is restored even while the flow is stopped: nobody seeks back for it."""
     restored: list[int] = []
     restoring = consumer(None)
-    restoring.delivery.restore = lambda _, records: restored.append(len(records))
+    restoring.delivery.restore = lambda _, records: restored.append(len(list(records)))
     restoring.flow_active = False
     await restoring._deliver(fetched(0, 1, tp=CHANGELOG, generation=2))
     await restoring._deliver(fetched(0, 1, 2, tp=CHANGELOG, seeks=1))

@@ -100,6 +100,9 @@ class Clock:
     def set(self, at: int) -> None:
         self._ahead += at - self()
 
+    def move(self, by: int) -> None:
+        self._ahead += by
+
 
 @pytest.fixture
 def clock() -> Clock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import itertools
 import json
 from pathlib import Path
@@ -67,7 +68,11 @@ def test_a_bill_in_json(tmp_path: Path) -> None:
         ("day,model,tokens\n2026-08-13,,5\n", ":2: model: missing"),
         ("day,model,tokens\n2026-08-13,m,-5\n", ":2: tokens: '-5'"),
         ("day,model,tokens\n2026-08-13,m,1e9\n", ":2: tokens: '1e9'"),
-        ("day,model\n2026-08-13,m\n", ":2: tokens: 'None'"),
+        ("day,model,tokens\n2026-08-13,m\n", ":2: tokens: 'None'"),
+        ("2026-08-13,m,5\n", ":1: the head of the columns lacks day, model, tokens"),
+        ("day,model\n2026-08-13,m\n", ":1: the head of the columns lacks tokens"),
+        ("", ":1: the head of the columns lacks day, model, tokens"),
+        (f"day,model,tokens\n2026-08-13,{'m' * 200_000},5\n", ":2: field larger than field limit"),
         ('{"day":"2026-08-13"\n', ":1: no JSON object"),
     ],
 )
@@ -92,6 +97,12 @@ def test_a_counter_that_began_anew_tells_nothing_of_the_day_before() -> None:
     """Then the day stays open rather than wrong."""
     found = books([decision("2026-08-12", 700, 0), decision("2026-08-13", 10, 5, counter="d")])
     assert not found["2026-08-12", "flash"].whole
+
+
+def test_a_bill_may_come_from_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a script prints needs no file."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"day,model,tokens\n2026-08-13,flash,5\n")))
+    assert read_bill(Path("-"), str) == {("2026-08-13", "flash"): Billed(tokens=5)}
 
 
 @pytest.mark.embedded

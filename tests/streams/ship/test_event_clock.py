@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rules.moment import MINUTE
 from rules.records import Clock, Reading, Reason, Rejected, Usage
-from streams.ship.event_clock import Entry, merged
+from streams.ship.event_clock import Entry, in_lots, merged
 from streams.ship.lines import Line
 
 START = 1_786_590_480_000
@@ -84,6 +84,18 @@ def test_a_clock_vouches_for_what_comes_before_it(at: list[int]) -> None:
         else:
             assert item.at is not None
             assert item.at > now
+
+
+@given(st.lists(lines, max_size=30), st.lists(st.integers(0, 30), max_size=4))
+def test_one_file_is_given_in_lots_as_it_is_line_by_line(
+    found: list[Usage | Reading | Rejected | None], cuts: list[int]
+) -> None:
+    """Lists of usage, taken apart, are the same records with the same clock between them, however the file is read."""
+    edges = sorted({0, len(found), *(cut for cut in cuts if cut < len(found))})
+    answers = [found[start:stop] for start, stop in pairwise(edges)]
+    apart = [each for item in in_lots(answers) for each in (item if isinstance(item, list) else [item])]
+    one_by_one = merged([entries("f", found)])
+    assert apart == [item.found if isinstance(item, Entry) else item for item in one_by_one]
 
 
 def test_a_late_line_is_late_and_does_not_move_the_clock() -> None:

@@ -1,0 +1,81 @@
+"""Many messages at once: the same answers as one by one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rules.intake.reader import Intake
+from rules.records import Rejected, Usage
+
+GOOD = {"type": "usage", "id": "req-1", "ts": "2026-08-13T11:08:00.123+08:00", "model": "m", "total_tokens": 1500}
+
+
+def event(**more: object) -> bytes:
+    return json.dumps(GOOD | more, ensure_ascii=False).encode()
+
+
+READING = json.dumps({"type": "balance", "id": "b", "ts": 1_786_593_600, "model": "m", "available": 1}).encode()
+
+SOUND = [
+    event(),
+    event(id="req-2", tenant="中文"),
+    event(total_tokens=None, prompt_tokens=1, completion_tokens=2),
+    event(ts=1_786_593_600.5),
+    event(ts="2026-08-13T03:08:00Z"),
+    event(ts="2026-08-13T11:08:00"),
+    event(note="a\\nb"),
+    event(tenant="C:\\\\new"),
+    READING,
+]
+UNSOUND = [
+    b"",
+    b" ",
+    b"{}",
+    b"not json",
+    event() + b"\n" + event(),
+    event() + b"\n",
+    b"\n" + event(),
+    event().replace(b"req", b"r\xff"),
+    event(id="a\nb"),
+    event(id="a\x7fb"),
+    event(id=""),
+    event(id=" "),
+    event(total_tokens=1, prompt_tokens=2),
+    event(ts="1999-01-01T00:00:00Z"),
+    b"2026-08-13 00:10:00 [PRE-BLOCK] m",
+]
+
+
+@given(st.lists(st.sampled_from([*SOUND, *UNSOUND]), max_size=12))
+@example([b"", event() + b"\n" + event()])  # as many lines as messages, and as many objects
+@example([event()[:40], event()[40:]])  # two halves of one
+@example([b"[", b"]"])
+def test_a_batch_is_read_as_its_messages_are(intake: Intake, raws: list[bytes]) -> None:
+    """Whatever stands beside it, a message has the same answer."""
+    assert intake.read_batch(raws) == [intake.read(raw) for raw in raws]
+
+
+@given(st.lists(st.binary(max_size=30), max_size=6))
+def test_a_batch_of_anything_never_raises(intake: Intake, raws: list[bytes]) -> None:
+    """Bytes of no meaning are answered one by one."""
+    assert intake.read_batch(raws) == [intake.read(raw) for raw in raws]
+
+
+@pytest.mark.parametrize("raw", SOUND)
+def test_what_is_sound_is_read_at_once(intake: Intake, monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:
+    """No message of ours is read twice: not for its time, its nulls, its escapes or its letters."""
+    monkeypatch.setattr(Intake, "read", None)
+    (found,) = intake.read_batch([raw])
+    assert not isinstance(found, Rejected)
+
+
+def test_an_offset_of_nothing_is_no_missing_one(intake: Intake) -> None:
+    """`Z` is UTC; only a time without any offset is one of the configured zone."""
+    utc, configured = intake.read_batch([event(ts="2026-08-13T11:08:00Z"), event(ts="2026-08-13T11:08:00")])
+    assert isinstance(utc, Usage)
+    assert isinstance(configured, Usage)
+    assert utc.at - configured.at == 8 * 3_600_000
