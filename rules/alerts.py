@@ -36,6 +36,7 @@ class Kind(StrEnum):
     ARRIVAL = "arrival"  # a package or a higher balance came
     EXPIRED = "expired"  # a package ended with tokens left
     CLOCKS_APART = "clocks_apart"  # records carry times that do not fit their receipt
+    USAGE_MISSING = "usage_missing"  # gateways counted calls that never reached us
     EXPIRING = "expiring"  # a package will end with tokens left at the present rate of use
     CHARGED = "charged"  # tokens probably went beyond the free pool
     UNPRICED = "unpriced"  # a model without a price was used

@@ -40,6 +40,7 @@ from rules.ruling import Ruling, changed, is_history, ruled
 from rules.scope_book import Situation
 from rules.scope_facts import FactValue
 from rules.testimony import Court, believed_from, ended, lag_bound, moves, remembered, witnesses
+from rules.totals import Shortfall, missing, shortfall
 
 
 class BookRow(Struct, kw_only=True):
@@ -57,6 +58,7 @@ class BookRow(Struct, kw_only=True):
     closed_before: Day = ""
     last: Ruling | None = None  # the newest in the history
     evening: Evening | None = None  # how the day before ended
+    short: Shortfall = Shortfall()
     origins: dict[str, str] = {}  # reading id -> where it stood
     charged: dict[Day, Charged] = {}
     rules: dict[str, Held] = {}  # what rules with `for:`, `clear:` or a ban remember
@@ -245,8 +247,10 @@ class ModelBook:
         """What people should hear of a ruling and of what was noticed on the way to it, once."""
         row, alerting = self.row, self._policy.alerts
         row.refused_since = refused_since(row.refused_since, ruling)
+        row.short = shortfall(row.short, self.counter, sight.metered, self._calendar, sight.now)
         found = [
             *concerns(row.pool, sight.metered, ruling, row.refused_since, alerting.watch, self._calendar),
+            *missing(row.short),
             *money_concerns(costs, ruling, self._policy.currency),
         ]
         alerts, row.announced = announce(ruling, sight.notices, row.announced, alerting, row.pool.told, found)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from rules.ends import End, high_end, low_end
-from rules.evidence import allowance, is_empty
+from rules.evidence import CLOCKS_DIFFER, allowance, is_empty
 from rules.lag_bound import lag_in_force
 from rules.losses import unmetered_share
-from rules.moment import DAY, MINUTE, Millis
+from rules.moment import DAY, Millis
 from rules.policy import ModelTerms, Unknown
 from rules.pool_state import Bounds, Metered, PoolState, Sync
 
-CLOCKS_DIFFER: Millis = 2 * MINUTE
 BY_HAND_LASTS: Millis = 2 * DAY  # a pool that only an operator ever told
 
 

@@ -18,6 +18,17 @@ from rules.scope_facts import Facts, FactSpec, samples
 
 FUNCTIONS = ("contains", "double", "endsWith", "int", "matches", "size", "startsWith", "string")
 
+# Nested, these take as long as the product of the lists' lengths, which no limit on a rule's length bounds.
+LOOPS = ("all", "exists", "exists_one", "existsOne", "filter", "map")
+_LOOP = re.compile(rf"\.\s*({'|'.join(LOOPS)})\s*\(")
+_RAW, _ESCAPED = r"(?s:.)*?", r"(?:\\(?s:.)|[^\\])*?"
+_TEXTS = "|".join(
+    f"{prefix}{quote}{inner}{quote}"
+    for prefix, inner in ((r"(?:[bB]?[rR]|[rR][bB])", _RAW), ("[bB]?", _ESCAPED))
+    for quote in ('"""', "'''", '"', "'")
+)
+_SILENT = re.compile(rf"({_TEXTS})|//[^\n]*")
+
 _SYNTAX = re.compile(r"ERROR: <input>:(\d+):(\d+): (?:Syntax error: )?(.*?)(?: expecting .*)?$", re.MULTILINE)
 _UNDEFINED = re.compile(r"Undefined variable or function: '(\w+)'")
 _ADVICE = re.compile(r"\. |\n")
@@ -42,6 +53,8 @@ class Condition(Struct, frozen=True):
     @classmethod
     def compile(cls, source: str) -> Condition | str:
         """The condition, or what is wrong with the source."""
+        if (loop := _LOOP.search(_SILENT.sub(" ", source))) is not None:
+            return f"`{loop[1]}(…)` goes through a list, which may take for ever: use ||, && and `in`"
         try:
             program = cel.compile(source)
         except ValueError as error:

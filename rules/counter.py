@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rules.calendar import Day
-from rules.facts import Partial, Sums
+from rules.facts import SEEDS_KEPT, Partial, Sums, Told
+
+NEVER = Told(-1, 0, 0)
 
 
 class Counter:
@@ -49,17 +51,34 @@ class Counter:
         return sum(part.sums.guarded for part in self.days.get(day, {}).values())
 
     def seed(self, day: Day) -> int:
-        """What gateways had counted on `day` before metering began: per key hash the smallest start any partition
-        saw."""
-        starts: dict[str, int] = {}
-        for part in self.days.get(day, {}).values():
-            for key_hash, start in part.seeds.items():
-                starts[key_hash] = min(start, starts.get(key_hash, start))
-        return sum(starts.values())
+        """What gateways had counted on `day` before metering began."""
+        return sum(self.starts(day).values())
 
     def is_seeded(self, day: Day) -> bool:
         """Whether any gateway told what it had counted on `day`."""
         return any(part.seeds for part in self.days.get(day, {}).values())
+
+    def told(self, day: Day) -> dict[str, Told]:
+        """What gateways say they counted on `day`, by key hash: the newest total that any partition saw, beside what
+        all of them counted. Nothing if one has more keys than it keeps: it may have counted what others are told of."""
+        parts = [part.told for part in self.days.get(day, {}).values()]
+        found: dict[str, Told] = {}
+        if any(len(told) >= SEEDS_KEPT for told in parts):
+            return found
+        for told in parts:
+            for key_hash, each in told.items():
+                known = found.get(key_hash, NEVER)
+                newest = max(known, each, key=lambda one: (one.at, one.today))
+                found[key_hash] = Told(newest.at, newest.today, known.counted + each.counted)
+        return found
+
+    def starts(self, day: Day) -> dict[str, int]:
+        """What each gateway had counted on `day` at its first call that was metered: the smallest any partition saw."""
+        starts: dict[str, int] = {}
+        for part in self.days.get(day, {}).values():
+            for key_hash, start in part.seeds.items():
+                starts[key_hash] = min(start, starts.get(key_hash, start))
+        return starts
 
     def keys(self) -> list[str]:
         """Of the partials of all days that are open."""

@@ -60,7 +60,8 @@ def _fault_of_mark(mark: Watermark, now: Millis) -> str | None:
 def _fault_of_partial(partial: Partial) -> str | None:
     if not _is_day(partial.day):
         return "day: not a date"
-    amounts = (*msgspec.structs.astuple(partial.sums), *partial.seeds.values())
+    told = (number for each in partial.told.values() for number in msgspec.structs.astuple(each))
+    amounts = (*msgspec.structs.astuple(partial.sums), *partial.seeds.values(), *told)
     return None if _are_amounts(*amounts) else "sums: out of bounds"
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.calendar import Day
-from rules.moment import Millis
+from rules.moment import MINUTE, Millis
 from rules.records import Calibration, Control, Reading
 
 Scope = str
@@ -28,6 +28,10 @@ def kind_of(scope: Scope) -> str:
 
 
 HEARD_SLOTS = 65_536
+# Of one (model, day): a row must fit into a message, whatever keys a gateway makes up. Further keys say nothing.
+SEEDS_KEPT = 1_000
+# A gateway may count a call on the other side of midnight than its line says.
+AROUND_MIDNIGHT: Millis = 5 * MINUTE
 
 
 class Sums(Struct, array_like=True):
@@ -56,6 +60,14 @@ class Sums(Struct, array_like=True):
         self.guarded += more.guarded
 
 
+class Told(Struct, frozen=True, array_like=True):
+    """The newest running total of the day that a gateway told, and what was counted of the calls that told one."""
+
+    at: Millis
+    today: int
+    counted: int
+
+
 class Partial(Struct, tag="partial", tag_field="type"):
     """The sums of one source partition for a scope and day, up to and including `offset`."""
 
@@ -68,6 +80,7 @@ class Partial(Struct, tag="partial", tag_field="type"):
     seeds: dict[
         str, int
     ] = {}  # key hash -> smallest `today - tokens` seen: what a gateway had counted before metering began
+    told: dict[str, Told] = {}  # by key hash as well
     unplaced: int = 0  # the part of `sums.tokens` whose minutes are not told yet; they follow within a second
 
     @property
@@ -76,7 +89,7 @@ class Partial(Struct, tag="partial", tag_field="type"):
 
     def snapshot(self) -> Partial:
         """A copy that shares nothing that changes."""
-        return replace(self, sums=replace(self.sums), seeds=dict(self.seeds))
+        return replace(self, sums=replace(self.sums), seeds=dict(self.seeds), told=dict(self.told))
 
 
 class Minutes(Struct, tag="minutes", tag_field="type"):

@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from rules.calendar import Calendar, Day
 from rules.clocks import apart
-from rules.duplicates import DuplicateWindow
-from rules.facts import Minutes, Partial, Sums, Watermark
+from rules.duplicates import DuplicateWindow, content
+from rules.facts import AROUND_MIDNIGHT, SEEDS_KEPT, Minutes, Partial, Sums, Told, Watermark
 from rules.moment import DAY, HOUR, MINUTE, Millis
 from rules.policy import Policy
 from rules.records import Reason, Rejected, Usage
@@ -28,8 +28,6 @@ from rules.records import Reason, Rejected, Usage
 # A record may run ahead of the partition's clock by this much: clocks of gateways differ, a wrong year is a mistake.
 AHEAD: Millis = 10 * MINUTE
 MINUTES_AN_HOUR = 60
-# Of one (model, day): a row must fit into a message, whatever keys a gateway makes up. Further keys seed nothing.
-SEEDS_KEPT = 1_000
 LONGEST_KEY_HASH = 64
 SUCCEEDED = (None, "success")
 
@@ -69,6 +67,7 @@ class MeterCounts(Struct):
     counted: int = 0
     duplicates: int = 0
     rejected: int = 0
+    differing: int = 0  # of the duplicates: those with other tokens or another model than the event before
 
 
 class MeterClock(Struct):
@@ -218,8 +217,9 @@ class PartitionMeter:
     def _take(self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis]) -> None:
         """Count what was accepted. The hot path: what is done for every single event stands here and in `_summed`."""
         newest = offsets[-1]
-        if not self.duplicates.all_new([call.id for call in calls], offsets):
-            offsets, calls, ats = self._without_duplicates(offsets, calls, ats)
+        said = [content(call.model, call.total_tokens or 0) for call in calls]
+        if not self.duplicates.all_new([call.id for call in calls], offsets, said):
+            offsets, calls, ats = self._without_duplicates(offsets, calls, ats, said)
         self.counts.counted += len(calls)
         for minute, of_minute, at_offsets in _by_minute(offsets, calls, ats):
             names = [call.model for call in of_minute]
@@ -232,11 +232,13 @@ class PartitionMeter:
         self._highest = max(self._highest, newest)
 
     def _without_duplicates(
-        self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis]
+        self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis], said: Sequence[int]
     ) -> tuple[list[int], list[Call], list[Millis]]:
-        seen = self.duplicates.seen
-        fresh = [not seen(call.id, offset) for call, offset in zip(calls, offsets, strict=True)]
+        window = self.duplicates
+        before, seen = window.differing, window.seen
+        fresh = [not seen(call.id, offset, told) for call, offset, told in zip(calls, offsets, said, strict=True)]
         self.counts.duplicates += len(fresh) - sum(fresh)
+        self.counts.differing += window.differing - before
         return list(compress(offsets, fresh)), list(compress(calls, fresh)), list(compress(ats, fresh))
 
     def _refuse(self, at: Millis) -> Rejected | None:
@@ -281,7 +283,7 @@ class PartitionMeter:
             row.unplaced += sums.tokens
             for call in calls:
                 if call.today is not None:
-                    self._seed(row.seeds, call.key_hash or "", max(0, call.today - (call.total_tokens or 0)))
+                    self._compare_totals(row, minute * MINUTE, call, call.today)
         if sums.tokens:
             sheet = self._hour(model, minute // MINUTES_AN_HOUR)
             if self._advance(sheet, offset):
@@ -307,11 +309,23 @@ class PartitionMeter:
                 estimated += 1
         return Sums(tokens, len(calls), prompt, completion, cached, cache_hits, failed, estimated, guarded)
 
-    def _seed(self, seeds: dict[str, int], key_hash: str, start: int) -> None:
-        if key_hash in seeds:
-            seeds[key_hash] = min(start, seeds[key_hash])
-        elif len(seeds) < SEEDS_KEPT and len(key_hash) <= LONGEST_KEY_HASH:
-            seeds[key_hash] = start
+    def _compare_totals(self, row: Partial, at: Millis, call: Call, today: int) -> None:
+        """Note what the gateway says it has counted. A total that is newer and lower began anew: it seeds nothing."""
+        named, key = row.scope == f"model:{call.model}", call.key_hash or ""
+        key = key if named else f"{call.model}/{key}"  # a gateway counts by the name it knows
+        tokens, known = call.total_tokens or 0, row.told.get(key)
+        start = max(0, today - tokens)
+        if known is None:
+            if len(row.told) < SEEDS_KEPT and len(key) <= LONGEST_KEY_HASH:
+                row.told[key] = Told(at, today, tokens)
+                row.seeds[key] = min(start, row.seeds.get(key, start))
+            return
+        is_newer = (at, today) >= (known.at, known.today)
+        began_anew = is_newer and today < known.today
+        if start < row.seeds[key] and not began_anew and at < self._calendar.end(row.day) - AROUND_MIDNIGHT:
+            row.seeds[key] = start
+        newest = (at, today) if is_newer else (known.at, known.today)
+        row.told[key] = Told(*newest, known.counted + tokens)
 
     def _advance(self, row: Partial | Minutes, offset: int) -> bool:
         """Move the row's last offset; false if the row has this offset in it already."""

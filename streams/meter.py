@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
 import msgspec
 
-from rules.duplicates import WINDOW, DuplicateWindow
+from rules.duplicates import WINDOW, DuplicateWindow, content
 from rules.facts import Minutes, Partial, Watermark
 from rules.intake.own import Calls
 from rules.intake.reader import Intake
@@ -27,6 +28,8 @@ from streams.topics import Topics
 from streams.wall_clock import wall_clock
 
 CLOCK_ROW = "clock"
+
+log = logging.getLogger(__name__)
 
 
 class Meter:
@@ -77,7 +80,7 @@ class Meter:
         else:
             self._take_apart(metered, partition, records, self._intake.read_batch(raws))
         metered.meter.duplicates.trim(records[-1].offset + 1)
-        self._count(metered)
+        self._count(metered, partition, records[-1].offset)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """The sums that changed; in a whole flush also the minutes, the rows to keep, and the watermark.
@@ -114,7 +117,7 @@ class Meter:
             found = self._intake.read_batch([record.value or b"" for record in records])
             for record, usage in zip(records, found, strict=True):
                 if type(usage) is Usage:
-                    window.seen(usage.id, record.offset)
+                    window.seen(usage.id, record.offset, content(usage.model, usage.total_tokens))
 
     def _take_apart(self, metered: Metered, partition: int, records: Sequence[Record], found: Sequence[Any]) -> None:
         """A batch in which not everything is usage: stretch by stretch, in its order."""
@@ -149,10 +152,16 @@ class Meter:
             )
             metered.outputs.append(self._dead_letters.keep(partition, record, rejected))
 
-    def _count(self, metered: Metered) -> None:
+    def _count(self, metered: Metered, partition: int, offset: int) -> None:
         """Show what became of the events since the last batch."""
+        differing = metered.meter.counts.differing - metered.differing
         for outcome, count in metered.outcomes():
             self._metrics.events.labels(outcome=outcome).inc(count)
+        if differing:
+            metered.differing += differing
+            self._metrics.differing_duplicates.inc(differing)
+            told = "%d events up to %s/%d/%d have ids of earlier ones, but other tokens or another model; those count"
+            log.warning(told, differing, self.topic, partition, offset)
 
     def _emit(self, metered: Metered, position: int, at: Millis | None) -> None:
         """Tell the judges: changed rows first, then the watermark that vouches for them."""
@@ -191,6 +200,7 @@ class Metered:
         self.rows: dict[str, Any] = {}
         self.mark: Watermark | None = None
         self._counted = msgspec.structs.replace(meter.counts)
+        self.differing = meter.counts.differing
 
     def outcomes(self) -> list[tuple[str, int]]:
         """What became of events since the last call."""

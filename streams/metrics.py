@@ -53,6 +53,11 @@ class Metrics:
         self.events = Counter(
             "blastdoor_events", "Usage events taken from Kafka, by what became of them.", ["outcome"], registry=to
         )
+        self.differing_duplicates = Counter(
+            "blastdoor_differing_duplicates",
+            "Events with the id of an earlier one, but other tokens or another model; the earlier one counts.",
+            registry=to,
+        )
         self.dead_letters = Counter(
             "blastdoor_dead_letters", "Records put onto the dead-letter topic.", ["reason"], registry=to
         )

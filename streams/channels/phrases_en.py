@@ -119,6 +119,11 @@ KINDS: dict[str, Phrase] = {
         "The lag bound covers it as long as lag and difference together stay under it; beyond that calls are charged.",
         "Synchronise the clocks of gateways, poller and engine; where times are behind, look for held-up records.",
     ),
+    Kind.USAGE_MISSING: Phrase(
+        "calls of {who} are missing from our count",
+        "The pool is smaller than it looks until readings show it, and calls let through by then may be charged.",
+        "See whether every gateway's log is shipped whole: a stopped shipper, a file rotated away, dead letters.",
+    ),
     Kind.EXPIRING: Phrase(
         "a package of {who} will end with tokens left",
         "What is not used by then is lost for good and shrinks the free pool; nothing is charged because of it.",

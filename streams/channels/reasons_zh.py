@@ -40,6 +40,7 @@ SENTENCES = {
     "the readings allow {n} at most: they rule": "读数至多允许 {n}，以读数为准",
     "the readings say {n} at least: it rules": "读数至少为 {n}，以校准为准",
     "no rule applies": "没有规则适用",
+    "the changed policy file is not in force: {why}": "改动后的策略文件没有生效：{why}",
     "{n} tokens were used lately, though calls are to be refused for {m} min now": (
         "近来仍用了 {n} tokens，而 {m} 分钟以来调用本应被拦截"
     ),

@@ -204,6 +204,24 @@ async def test_nobody_takes_the_worker_s_place(guarded: Guarded) -> None:
     await consumer.stop()
 
 
+@pytest.mark.parametrize("arguments", [("ship", "-"), ("alerts", "list")], ids=lambda words: words[0])
+def test_a_wrong_password_is_told_as_such(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """In the broker's words and our one line, without the password."""
+    for name, value in surroundings(guarded.address, guarded.redis, "shipper").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("BLASTDOOR_KAFKA_PASSWORD", "wr0ng-wr0ng")
+    found = subprocess.run(
+        command(*arguments), capture_output=True, text=True, cwd=ROOT, check=False, stdin=subprocess.DEVNULL
+    )
+    assert found.returncode != 0
+    assert found.stderr.startswith(f"Error: no Kafka broker answers at {guarded.address}: ")
+    assert "Authentication failed" in found.stderr
+    assert found.stderr.count("\n") == 1
+    assert "wr0ng" not in found.stderr
+
+
 def test_who_may_not_create_topics_says_so(guarded: Guarded, tmp_path: Path) -> None:
     """In one line: under a prefix of which there is nothing yet."""
     events = tmp_path / "events.jsonl"

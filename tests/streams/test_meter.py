@@ -301,3 +301,23 @@ def test_events_after_a_change_are_counted_under_the_new_policy() -> None:
     bed.flush(NOON)
     sums = {fact.scope: fact.sums.tokens for fact in facts(bed) if isinstance(fact, Partial)}
     assert sums == {"model:m": 1, "model:canonical": 2}
+
+
+def test_a_duplicate_with_other_content_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """The first one counts; that a later one says something else is a metric and a line, also after a restart."""
+    registry = CollectorRegistry()
+    found = partition(registry=registry)
+    found.append(usage("a", 100), NOON)
+    found.append(usage("a", 100), NOON)
+    found.append(usage("a", 300), NOON)
+    found.handle(3)
+    found.flush(NOON)
+    assert total(found) == 100
+    assert registry.get_sample_value("blastdoor_differing_duplicates_total") == 1
+    assert "1 events up to t.usage/0/2 have ids of earlier ones" in caplog.text
+    found.make = partition().make  # another process has metrics of its own
+    found.start()
+    found.append(usage("a", 7), NOON)
+    found.handle(1)
+    found.flush(NOON)
+    assert total(found) == 100
