@@ -18,6 +18,7 @@ COMMANDS = {
     "ban": ("order:ban", "Refuse calls of an address or a user."),
     "calibrate": ("order:calibrate", "Tell what pool the provider's console shows."),
     "check-policy": ("check_policy", "Check a policy file: every mistake at once."),
+    "clean": ("clean", "Find and remove keys in Redis that outlived their use."),
     "controls": ("controls", "List the orders of operators: who, when, why."),
     "demo": ("demo", "Show two recorded incidents pass through Kafka and Redis."),
     "doctor": ("doctor", "Look at everything a worker stands on, and say what to do."),
