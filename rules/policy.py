@@ -66,6 +66,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
     usage: str = "events"  # events, log, daily_usage
     guard: bool = False
     daily_usage: str = "gateway"  # who writes the daily_usage keys: gateway or engine
+    hashes: tuple[str, ...] = ()  # of keys that it alone counts under; with usage daily_usage
 
 
 class Route(Struct, frozen=True, kw_only=True):

@@ -118,7 +118,7 @@ def _sections() -> dict[str, Shape]:
         "aliases": _named(TEXT),
         "alerts": _alerts(),
         "channels": _named(channel),
-        "gateways": _named(_table(GATEWAY)),
+        "gateways": _named(_table(GATEWAY, hashes=TEXTS)),
         "providers": _providers(),
         "senders": _named(
             _table(SENDER, ("token",), token=SECRET, may={"type": "array", "items": {"enum": list(MAY)}})

@@ -30,6 +30,7 @@ def families(keys: Keys) -> tuple[Family, ...]:
         Family("topups", f"{own}topups:", 35 * DAY),
         Family("rate", keys.rate(""), HOUR),
         Family("settled", keys.settled(""), DAY),
+        Family("counted", f"{own}counted:", 3 * DAY, daily=True),
         Family("answer", keys.answer(""), HOUR),
         Family("gate", f"{own}gate:", None),
         Family("poll", f"{own}poll:", None),
