@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.calendar import Day
-from rules.counter import Counter, add
-from rules.facts import Charge, Sums
+from rules.counter import Counter
+from rules.facts import Charge, Partial, Sums
 from rules.pool_state import Bounds, Metered
 from rules.prices import Prices, Tariff, cost, cost_of
 from rules.ruling import Ruling
@@ -46,8 +46,9 @@ def charged(before: Charged, bounds: Bounds, metered: Metered, used: int) -> Cha
     return Charged(low=low, high=high, seen=used, known=high, used=used, room=room)
 
 
-def with_late(before: Charged, used: int) -> Charged:
-    """Of a day that has ended, with usage that came late: it takes what was free, and then costs."""
+def with_more(before: Charged, used: int) -> Charged:
+    """With usage that was counted since that look, or that came late to a day which has ended: it takes what was free,
+    and then costs."""
     return replace(before, high=before.high + max(0, used - before.seen - before.room))
 
 
@@ -57,14 +58,25 @@ def kept(days: Mapping[Day, Charged], day: Day, found: Charged) -> dict[Day, Cha
     return {each: known[each] for each in sorted(known)[-DAYS_KEPT:]}
 
 
-def charges(model: str, days: Mapping[Day, Charged], today: Day, counter: Counter, prices: Prices) -> list[Charge]:
+def charges(model: str, days: Mapping[Day, Charged], counter: Counter, prices: Prices) -> list[Charge]:
     """What each of the days costs by now."""
     found = []
     for day, tokens in days.items():
-        sums = add(part.sums for part in counter.days.get(day, {}).values())
-        by_now = tokens if day == today else with_late(tokens, sums.tokens)
-        found.append(charge(model, day, sums, by_now, prices.of(model, day)))
+        sums = _priced(counter.days.get(day, {}).values())
+        found.append(charge(model, day, sums, with_more(tokens, sums.tokens), prices.of(model, day)))
     return found
+
+
+def _priced(parts: Iterable[Partial]) -> Sums:
+    """The sums that cost something."""
+    sums = [part.sums for part in parts]
+    return Sums(
+        tokens=sum([each.tokens for each in sums]),
+        prompt=sum([each.prompt for each in sums]),
+        completion=sum([each.completion for each in sums]),
+        cached=sum([each.cached for each in sums]),
+        guarded=sum([each.guarded for each in sums]),
+    )
 
 
 def charge(model: str, day: Day, sums: Sums, tokens: Charged, tariff: Tariff) -> Charge:

@@ -37,14 +37,15 @@ class Counter:
 
     def before(self, day: Day) -> int:
         """Tokens metered on all days before `day`, since the counter began, as far as their minutes are told."""
-        return self.carried + sum(self._placed(other) for other in self.days if other < day)
+        return self.carried + sum(self.placed(other) for other in self.days if other < day)
 
     def total(self) -> int:
         """Tokens metered since the counter began, as far as their minutes are told."""
-        return self.carried + sum(self._placed(day) for day in self.days)
+        return self.carried + sum(self.placed(day) for day in self.days)
 
-    def _placed(self, day: Day) -> int:
-        return sum([part.sums.tokens - part.unplaced for part in self.days[day].values()])
+    def placed(self, day: Day) -> int:
+        """Tokens metered on `day`, as far as their minutes are told."""
+        return sum([part.sums.tokens - part.unplaced for part in self.days.get(day, {}).values()])
 
     def guarded(self, day: Day) -> int:
         """The part of a day's tokens that guarding gateways reported."""

@@ -89,6 +89,10 @@ def cost(sums: Sums, tariff: Tariff) -> Nano:
 
 def cost_of(tokens: int, sums: Sums, tariff: Tariff, *, dearest: bool) -> Nano:
     """What some of the day's tokens cost, if they were the dearest of them, or the cheapest."""
+    if tokens <= 0:
+        return 0
+    if tokens >= sums.tokens:
+        return cost(sums, tariff)
     taken = []
     for portion in sorted(_portions(sums, tariff), reverse=dearest):
         part = min(tokens, portion.tokens)

@@ -19,7 +19,8 @@ from rules.policy import Policy
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 
-WAITING_ROW = "waiting"
+WAITING = "waiting|"
+FORMER_WAITING_ROW = "waiting"  # all of them in one, by earlier versions
 EPOCH_ROW = "epoch"
 ENGINE_ROW = "engine"
 REPORTS_KEPT = 1_000
@@ -53,7 +54,9 @@ class Bench:
         self._engine = engine
         self._numbered = 0
         self._ruled_all_at: Millis | None = None
-        self._waiting: list[Any] = []
+        # By identity: the row of each, held so that none is taken twice.
+        self._waiting: dict[int, tuple[str, Timed]] = {}
+        self._arrived = 0
         self._changes: dict[str, Any] = {EPOCH_ROW: now}
         self._tick: Millis | None = None  # the last in event time
         self._charged = False  # since then
@@ -66,7 +69,8 @@ class Bench:
         """Take up the rows of an earlier owner; versions go on above its own, whatever this machine's clock says."""
         own = dict(rows)
         self.raise_epoch(own.pop(EPOCH_ROW, 0))
-        self._waiting = own.pop(WAITING_ROW, [])
+        waiting = [(key, msgspec.convert(own.pop(key), Timed)) for key in sorted(own) if key.startswith(WAITING)]
+        former = msgspec.convert(own.pop(FORMER_WAITING_ROW, []), list[Timed])
         said = own.pop(ENGINE_ROW, None)
         if self._engine is not None and said is not None:
             self._engine.row = msgspec.convert(said, EngineRow)
@@ -74,8 +78,7 @@ class Bench:
         if self._lockstep is not None:
             for mark in self.judge.marks.known.values():
                 self._lockstep.vouch(mark)
-            for fact in msgspec.convert(self._waiting, list[Timed]):
-                self._lockstep.add(fact)
+            self._wait_again(self._lockstep, waiting, former)
 
     def adopt(self, policy: Policy, rulebook: Rulebook) -> None:
         """Go on under this policy."""
@@ -157,10 +160,32 @@ class Bench:
         rows = self.judge.take_rows() | self._changes
         self._changes = {}
         if self._lockstep is not None:
-            waiting = msgspec.to_builtins(self._lockstep.waiting())
-            if waiting != self._waiting:
-                rows[WAITING_ROW] = self._waiting = waiting
+            rows |= self._waiting_rows(self._lockstep.waiting())
         return rows
+
+    def _wait_again(self, lockstep: LockStep, waiting: list[tuple[str, Timed]], former: list[Timed]) -> None:
+        """What waited goes on waiting, in the order in which it came."""
+        for key, fact in waiting:
+            lockstep.add(fact)
+            self._waiting[id(fact)] = key, fact
+            self._arrived = int(key.removeprefix(WAITING))
+        for fact in former:
+            lockstep.add(fact)
+        if former:
+            self._changes[FORMER_WAITING_ROW] = None
+
+    def _waiting_rows(self, facts: Iterable[Timed]) -> dict[str, Any]:
+        """What waits has a row each, so that a flush writes what came and what went, however much waits."""
+        before, self._waiting = self._waiting, {}
+        rows: dict[str, Any] = {}
+        for fact in facts:
+            kept = before.pop(id(fact), None)
+            if kept is None:
+                self._arrived += 1
+                kept = f"{WAITING}{self._arrived:016}", fact
+                rows[kept[0]] = msgspec.to_builtins(fact)
+            self._waiting[id(fact)] = kept
+        return dict.fromkeys(key for key, _ in before.values()) | rows
 
     def _watch(self, engine: EngineWatch, now: Millis) -> None:
         alerts, changed = engine.look(self.judge.marks, now)

@@ -25,6 +25,9 @@ _DAY_MS = 86_400_000
 Config = Mapping[str, str]
 
 COMPACTED: Config = {"cleanup.policy": "compact"}
+LARGEST_ROW = 16 * 1024 * 1024
+"""Rows are bounded far below; at a broker's usual megabyte a single one too large would stop a partition for good."""
+
 # Read whole by a new owner, so what compaction never touches, the last segment, is kept small. The lag leaves whoever
 # is just reading a changelog every version it may need.
 CHANGELOG: Config = {
@@ -33,6 +36,7 @@ CHANGELOG: Config = {
     "segment.ms": "3600000",
     "min.cleanable.dirty.ratio": "0.2",
     "min.compaction.lag.ms": "60000",
+    "max.message.bytes": str(LARGEST_ROW),
 }
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from typing import Protocol
 
+import msgspec
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 from faust.types import TP
@@ -175,11 +176,15 @@ class Delivery:
         self.waiting_since = None
 
     def _recover(self, tp: TP) -> Recovered:
+        where = "/".join(map(str, self._changelog(tp)))
         try:
-            return recover(self.tables[tp.topic].take(tp.partition))
+            found = recover(self.tables[tp.topic].take(tp.partition))
         except MalformedRowError as error:
-            msg = f"{'/'.join(map(str, self._changelog(tp)))}: {error}"
-            raise MalformedRowError(msg) from error
+            raise MalformedRowError(f"{where}: {error}") from error
+        if found.foreign:
+            told = "%s holds %d records that are not ours, passed over: %r first; see who else may write there"
+            logger.error(told, where, len(found.foreign), found.foreign[0][:80])
+        return found
 
     async def _assign(self, tp: TP, recovered: Recovered, found: Found) -> None:
         began = time.monotonic()
@@ -196,8 +201,11 @@ class Delivery:
             await step.assigned(
                 tp.partition, Restored(rows, at.incarnation, at.position, at.lost, log, lease.touch, fail)
             )
-        except BaseException:
+        except BaseException as error:
             step.revoked(tp.partition)
+            if isinstance(error, msgspec.ValidationError):
+                where = f"{lease}: a row of another version cannot be understood ({error})"
+                raise MalformedRowError(f"{where}: run the version that wrote it") from error
             raise
         self.leases[tp] = lease
         self.observer.assigned(step.name, tp.partition, len(rows), at.lost, time.monotonic() - began)

@@ -48,13 +48,15 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 class Recovered(NamedTuple):
     """The state found on a changelog.
 
-    `place` is None when no flush was ever finished; `keys` is everything that lies there.
+    `place` is None when no flush was ever finished; `keys` is everything of ours that lies there, `foreign` the keys of
+    what somebody else has put there: it can mean nothing to us, and is left where it is.
     """
 
     owner: str
     place: Place | None
     values: dict[str, msgspec.Raw]
     keys: list[bytes]
+    foreign: list[bytes]
 
 
 def new_owner(now: Millis, tail: int, newest: str = "") -> str:
@@ -82,10 +84,11 @@ def encode_row(flush: int, value: Any) -> bytes:
 
 def recover(rows: Mapping[bytes, bytes]) -> Recovered:
     """The newest whole state among rows of any number of owners. Raises MalformedRowError."""
-    places, slots = _by_owner(rows)
+    places, slots, foreign = _by_owner(rows)
+    ours = [key for key in rows if key not in foreign]
     newest = max((*places, *slots), default="")
     if not places:
-        return Recovered(newest, None, {}, list(rows))
+        return Recovered(newest, None, {}, ours, sorted(foreign))
     owner = max(places)
     place = _decode_place(rows[places[owner]])
     values: dict[str, msgspec.Raw] = {}
@@ -93,24 +96,26 @@ def recover(rows: Mapping[bytes, bytes]) -> Recovered:
         value = _as_of(place.flush, [rows[key] for key in keys], name)
         if value is not None:
             values[name] = value
-    return Recovered(newest, place, values, list(rows))
+    return Recovered(newest, place, values, ours, sorted(foreign))
 
 
-def _by_owner(rows: Mapping[bytes, bytes]) -> tuple[dict[str, bytes], dict[str, dict[str, list[bytes]]]]:
-    """The keys of place rows by owner, and the keys of the others by owner and name."""
+def _by_owner(
+    rows: Mapping[bytes, bytes],
+) -> tuple[dict[str, bytes], dict[str, dict[str, list[bytes]]], set[bytes]]:
+    """The keys of place rows by owner, the keys of the others by owner and name, and those that are not ours."""
     places: dict[str, bytes] = {}
     slots: dict[str, dict[str, list[bytes]]] = {}
+    foreign: set[bytes] = set()
     for key in rows:
         match = _KEY.fullmatch(key)
-        if match is None or bool(match["name"]) != bool(match["slot"]):
-            msg = f"not a key of ours: {key[:80]!r}"
-            raise MalformedRowError(msg)
-        owner = match["owner"].decode()
-        if match["slot"]:
-            slots.setdefault(owner, {}).setdefault(_text(match["name"]), []).append(key)
+        name = None if match is None or bool(match["name"]) != bool(match["slot"]) else _text(match["name"])
+        if match is None or name is None:
+            foreign.add(key)
+        elif match["slot"]:
+            slots.setdefault(match["owner"].decode(), {}).setdefault(name, []).append(key)
         else:
-            places[owner] = key
-    return places, slots
+            places[match["owner"].decode()] = key
+    return places, slots, foreign
 
 
 def _as_of(flush: int, versions: list[bytes], name: str) -> msgspec.Raw | None:
@@ -144,9 +149,8 @@ def _decode_place(raw: bytes) -> Place:
         raise MalformedRowError(msg) from error
 
 
-def _text(raw: bytes) -> str:
+def _text(raw: bytes) -> str | None:
     try:
         return raw.decode()
-    except UnicodeDecodeError as error:
-        msg = f"not a key of ours: {raw[:80]!r}"
-        raise MalformedRowError(msg) from error
+    except UnicodeDecodeError:
+        return None

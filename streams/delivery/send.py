@@ -8,10 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import MessageSizeTooLargeError
 
 from streams.delivery.book import Entry
+from streams.delivery.errors import DeliveryError
 from streams.delivery.step import Output
 from streams.kafka import connection
+from streams.topics import LARGEST_ROW
 
 _BATCH_BYTES = 256 * 1024
 
@@ -27,7 +30,11 @@ class Sender:
 
     async def start(self) -> None:
         self._started = AIOKafkaProducer(
-            **connection(self._kafka), acks="all", linger_ms=0, max_batch_size=_BATCH_BYTES
+            **connection(self._kafka),
+            acks="all",
+            linger_ms=0,
+            max_batch_size=_BATCH_BYTES,
+            max_request_size=LARGEST_ROW,
         )
         await self._started.start()
 
@@ -68,8 +75,13 @@ class Sender:
         Answers the offset of the first.
         """
         *before, last = _batches(self._producer, entries)
-        safe = await asyncio.gather(*[await self._put(batch, topic, partition) for batch in before])
-        safe.append(await (await self._put(last, topic, partition)))
+        try:
+            safe = await asyncio.gather(*[await self._put(batch, topic, partition) for batch in before])
+            safe.append(await (await self._put(last, topic, partition)))
+        except MessageSizeTooLargeError as error:
+            key, value = max(entries, key=lambda entry: len(entry[1] or b""))
+            told = f"{topic}/{partition}: the broker refuses {key[:80]!r} of {len(value or b''):,} bytes"
+            raise DeliveryError(f"{told}: raise the topic's max.message.bytes to {LARGEST_ROW}") from error
         return int(safe[0].offset)
 
     async def _put(self, batch: Any, topic: str, partition: int) -> asyncio.Future[Any]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rules.alerts import Alert, Kind
 from rules.calendar import Calendar
-from rules.charges import Charged, charge, charged, with_late
+from rules.charges import Charged, charge, charged, with_more
 from rules.curve import Curve
 from rules.facts import GLOBAL, Charge, Sums
 from rules.moment import DAY, HOUR, MINUTE, Millis
@@ -140,10 +140,12 @@ def test_nobody_vouches_for_tokens_of_an_unknown_pool() -> None:
     assert charged(Charged(), NO_POOL, metered(7), 7).high == 7
 
 
-def test_late_usage_of_yesterday_takes_what_was_free() -> None:
-    """Beyond that it costs."""
+def test_usage_since_the_last_look_takes_what_was_free() -> None:
+    """Also late usage of yesterday; beyond that it costs, and where nothing is known to be free at once."""
     ended = charged(Charged(), bounds(100), metered(60), 60)
-    assert [with_late(ended, used).high for used in (60, 100, 101)] == [0, 0, 1]
+    assert [with_more(ended, used).high for used in (60, 100, 101)] == [0, 0, 1]
+    unknown = charged(Charged(), bounds(None), metered(60), 60)
+    assert with_more(unknown, 61).high == 61
 
 
 numbers = st.integers(0, 10**7)
@@ -169,3 +171,13 @@ def test_a_charge_is_told_when_it_changes() -> None:
     assert [fact for outcome in story.rule(T0 + 2 * HOUR + 1) for fact in outcome.tells] == []
     story.start()
     assert [fact.day for outcome in story.rule(T0 + 2 * HOUR + 2) for fact in outcome.tells] == [TODAY]
+
+
+def test_usage_alone_costs_at_once() -> None:
+    """A model whose pool nobody knows is looked at once a minute; its money does not wait for that."""
+    story = MoneyStory()
+    for number, tokens in enumerate((1_000, 2_000)):
+        story.use(T0 + 2 * HOUR, tokens)
+        outcomes = story.judge.rule(T0 + 2 * HOUR + number)
+    (fact,) = [fact for outcome in outcomes for fact in outcome.tells]
+    assert (fact.charged_high, fact.cost_charged) == (3_000, 3 * NANO)

@@ -302,3 +302,20 @@ def test_a_policy_taken_over_binds_at_once() -> None:
         policy = Policy(spend=Spend(daily=Decimal(daily), basis="list"))
         money.judge.adopt(policy, default_rulebook(policy))
         assert money.action() == action
+
+
+def test_a_tiny_limit_holds() -> None:
+    """0.0001 a day is a limit like any other: the first call of 0.001 closes."""
+    money = Money(daily="0.0001")
+    money.cost(NANO // 1_000)
+    assert (money.action(), money.ruling().reason[:28]) == ("kill", "the day has cost 0.001 CNY o")
+
+
+def test_rows_of_an_older_version_lose_no_money() -> None:
+    """What a row does not say yet is its default; the charges beside it are counted, and close."""
+    money = Money()
+    money.cost(DAILY)
+    money.ruling()
+    money.rows["book|global"] = {"born": T0}
+    money.start()
+    assert (money.action(), money.ruling().used, money.ruling().counter) == ("kill", DAILY, str(T0))

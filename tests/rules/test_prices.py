@@ -50,6 +50,12 @@ def test_four_calls_cost_their_sum() -> None:
     assert 4 * cost(one, tariff("1", "1")) == cost(four, tariff("1", "1")) == to_nano(Decimal("0.662"))
 
 
+def test_attempts_that_failed_cost_only_what_they_used() -> None:
+    """Three requests of which two failed without usage: the money is that of the one."""
+    one, retried = sums(1_000), Sums(tokens=1_000, requests=3, failed=2, prompt=1_000)
+    assert cost(retried, tariff("1", "1")) == cost(one, tariff("1", "1"))
+
+
 def test_prices_have_a_first_day() -> None:
     """A price holds from its day on; before the first one the model has none."""
     periods = (price("1", "2", since="2026-08-01"), price("3", "4", since="2026-08-13"))

@@ -27,7 +27,7 @@ from tests.kafka.apache import ApacheKafka
 from tests.security.conftest import ROOT
 from tests.security.rights import documented, grant
 
-pytestmark = [pytest.mark.kafka, pytest.mark.embedded]
+pytestmark = [pytest.mark.kafka, pytest.mark.embedded, pytest.mark.timeout(300)]
 
 PRINCIPALS = ("worker", "poller", "shipper", "gateway", "operator")
 PATIENCE = 60.0  # seconds; a loaded machine starts things slowly

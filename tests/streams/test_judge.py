@@ -375,3 +375,40 @@ def test_a_forgotten_name_leaves_the_topic_and_the_metrics() -> None:
     assert bed.desk.forgotten == ["model:made-up"]
     assert b'model="made-up"' not in generate_latest(bed.metrics.registry)
     assert not [key for key in bed.partition.rows if "made-up" in key]
+
+
+def test_what_waits_is_written_once() -> None:
+    """In event time each fact that waits has a row of its own: a flush writes what came and removes what is done."""
+    bed = Bed(event_clock=True)
+    waiting = [Partial("model:m", 0, "2026-08-13", 0, number, Sums(tokens=number)) for number in range(1, 6)]
+
+    def rows() -> list[str]:
+        bed.partition.handle(len(bed.partition.log))
+        flush = bed.step.flush(0, Moment(bed.partition.handled, True, START))
+        written = dict(flush.rows) if flush else {}
+        bed.partition.rows |= {key: value for key, value in written.items() if value is not None}
+        return sorted(key for key, value in written.items() if key.startswith("waiting|") and value is not None)
+
+    bed.add(*waiting[:3])
+    assert len(rows()) == 3
+    bed.add(waiting[3])
+    assert len(rows()) == 1
+    bed.partition.position = bed.partition.handled
+    bed.partition.start()
+    bed.add(waiting[4])
+    assert rows() == ["waiting|0000000000000005"]
+    bed.add(*minute_of_story(9, (5, 5)))
+    bed.partition.handle(len(bed.partition.log))
+    bed.partition.flush(START)
+    assert not [key for key in bed.partition.rows if key.startswith("waiting|")]
+    assert bed.desk.offered[-1].used == 10
+
+
+def test_a_row_of_an_earlier_version_goes_on_waiting() -> None:
+    """What once stood in one row is taken up, and stands in rows of its own from then on."""
+    bed = Bed(event_clock=True)
+    fact = Partial("model:m", 0, "2026-08-13", 0, 1, Sums(tokens=7))
+    bed.partition.rows = {"waiting": [msgspec.to_builtins(fact)]}
+    bed.partition.start()
+    bed.partition.flush(START)
+    assert sorted(key for key in bed.partition.rows if key.startswith("waiting")) == ["waiting|0000000000000001"]

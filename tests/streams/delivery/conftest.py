@@ -81,8 +81,11 @@ class Worker:
     process: subprocess.Popen[bytes]
     output: Path
 
+    def text(self) -> str:
+        return self.output.read_text()
+
     def lines(self, first: str) -> list[list[str]]:
-        return [line.split() for line in self.output.read_text().splitlines() if line.startswith(first + " ")]
+        return [line.split() for line in self.text().splitlines() if line.startswith(first + " ")]
 
     async def wait_for(self, first: str, count: int = 1) -> None:
         """Wait for so many lines that begin with this word."""

@@ -22,7 +22,7 @@ def values(rows: dict[bytes, bytes]) -> dict[str, object]:
 
 def test_an_empty_changelog_is_no_state() -> None:
     """A first start finds nothing and is told so."""
-    assert recover({}) == ("", None, {}, [])
+    assert recover({}) == ("", None, {}, [], [])
 
 
 def test_rows_without_a_place_do_not_count() -> None:
@@ -114,11 +114,6 @@ def test_falsy_values_are_values(value: object) -> None:
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        pytest.param({b"plain": b"1"}, "not a key of ours", id="a key of somebody else's table"),
-        pytest.param({b'"json-key"': b"1"}, "not a key of ours", id="a key as Faust's own tables write it"),
-        pytest.param({b"": b"1"}, "not a key of ours", id="no key"),
-        pytest.param({f"name@{A}".encode(): b"1"}, "not a key of ours", id="a name without a slot"),
-        pytest.param({b"\xff@" + A.encode() + b"0": b"[1,1]"}, "not a key of ours", id="a name that is no text"),
         pytest.param({place_key(A): b"{"}, "position row cannot be read", id="a place that is no JSON"),
         pytest.param({place_key(A): b"[]"}, "position row cannot be read", id="a place of another shape"),
         pytest.param({place_key(A): b'{"schema":1}'}, "position row cannot be read", id="a place without its fields"),
@@ -138,6 +133,24 @@ def test_falsy_values_are_values(value: object) -> None:
     ],
 )
 def test_malformed_rows_are_refused(rows: dict[bytes, bytes], says: str) -> None:
-    """What we have not written is named, never skipped: a skipped row would be a wrong total."""
+    """What stands under a key of ours is named, never skipped: a skipped row would be a wrong total."""
     with pytest.raises(MalformedRowError, match=says):
         recover(rows)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param(b"plain", id="a key of somebody else's table"),
+        pytest.param(b'"json-key"', id="a key as Faust's own tables write it"),
+        pytest.param(b"", id="no key"),
+        pytest.param(f"name@{A}".encode(), id="a name without a slot"),
+        pytest.param(b"\xff@" + A.encode() + b"0", id="a name that is no text"),
+    ],
+)
+def test_what_is_under_no_key_of_ours_is_passed_over(key: bytes) -> None:
+    """It cannot be a row of ours, so it changes nothing, stops nothing and is not removed; it is named."""
+    rows = {place_key(A): place(1, 7), row_key("k", A, 0): b"[1,5]"}
+    alone, beside = recover(rows), recover(rows | {key: b"1"})
+    assert beside == alone._replace(foreign=[key])
+    assert recover({key: b"1"}).place is None
