@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from rules.calls import Calls
 from rules.duplicates import WINDOW, DuplicateWindow, content
 from rules.facts import Minutes, Partial, Watermark
-from rules.intake.own import Calls
 from rules.intake.reader import Intake
 from rules.meter import MeterClock, PartitionMeter
 from rules.moment import Millis

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import signal
@@ -24,6 +23,7 @@ from streams.api.ways_in import WaysIn, ways_in
 from streams.channels.build import build_senders
 from streams.channels.timing import Timing
 from streams.channels.wire import Wire
+from streams.collector import spare_the_collector
 from streams.day_shelf import DayShelf
 from streams.delivery.app import DeliveryApp, build_app, deliver
 from streams.delivery.run import run
@@ -116,14 +116,6 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         _notifying(parts.notify, wire),
         _reloading(app, watch),
     )
-
-
-def spare_the_collector() -> None:
-    """Batches are large, live shortly and hold no cycles: by default every few hundred records would have the garbage
-    collector look at them, and now and then at all that was imported, which took a third of the time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 100)
 
 
 def _publisher(settings: Settings, policy: Policy, metrics: Metrics, desk: Desk) -> Publisher:
