@@ -71,6 +71,8 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     partitions = asyncio.run(ensure_topics(settings.kafka, settings.prefix))
     timing = asyncio.run(detect_timing(settings.kafka))
     metrics = Metrics()
+    metrics.info.labels(version("blastdoor")).set(1)
+    metrics.policy_in_force(policy.hash)
     desk = Desk(metrics)
     publisher = _publisher(settings, policy, metrics, desk)
     wire, file_state = Wire(), FileState()
@@ -83,6 +85,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         publisher=publisher,
         notify=_notify(settings, policy, metrics, wire, partitions, file_state),
         event_clock=settings.event_clock,
+        traces=settings.traces == "on",
     )
     app = build_app(
         f"{settings.prefix}.worker",

@@ -38,6 +38,7 @@ class Parcel(NamedTuple):
     value: bytes
     origin: str = ""
     partition: int | None = None
+    trace: bytes = b""  # a traceparent, for whoever follows calls through everything
 
 
 class LineReader:
