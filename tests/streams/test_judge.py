@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
 from rules.alerts import Alert, Kind
-from rules.documented import SCOPE_FACTS
 from rules.facts import Fact, Heard, Partial, Sums, Watermark
 from rules.moment import HOUR, MINUTE
-from rules.policy import Policy, RuleSpec
+from rules.policy import Policy
 from rules.records import Reading
-from rules.rulebook import Rulebook
-from streams.active import Active
 from streams.delivery.step import Moment
 from streams.judge import JudgeStep
 from streams.metrics import Metrics
@@ -318,47 +315,6 @@ def test_what_others_write_onto_facts_stops_nothing_and_bends_nothing(foreign: A
     assert comparable(bent.finish()) == comparable(plain.finish())
     (letter,) = [output for output in bent.partition.sent if output.topic == TOPICS.dead_letters]
     assert letter.key == b"t.facts/0/0"
-
-
-def test_another_policy_decides_about_all_that_is_known() -> None:
-    """Nothing is forgotten and nothing heard again: the same usage, the new limit, the new hash, under a newer
-    version."""
-    bed = Bed(event_clock=False)
-    bed.add(*story(3))
-    bed.now = START + 70 * MINUTE
-    before = bed.finish()
-    policy = msgspec.structs.replace(POLICY, default=msgspec.structs.replace(POLICY.default, daily_cap=7)).hashed()
-    bed.step.adopt(Active(policy=policy, rulebook=RULEBOOK, senders={}))
-    after = bed.finish()
-    assert (after.used, after.policy, after.limit) == (before.used, policy.hash, 7)
-    assert (before.policy, after.version > before.version) == (POLICY.hash, True)
-
-
-def test_trials_and_failures_are_told_once_and_shown(caplog: pytest.LogCaptureFixture) -> None:
-    """Each rule under trial that begins to fire, and each that begins to fail, is one line and one count; the history
-    says what a trial would have done, Redis does not."""
-    specs = [
-        RuleSpec(name="trial", scope="model", when="used > 5", action="block", says="{used} used", dry_run=True),
-        RuleSpec(name="odd", scope="model", when="1/(used-300000) > 0", action="block", says="", on_error="ignore"),
-    ]
-    rulebook = Rulebook.compile([*specs, *POLICY.rules], SCOPE_FACTS)
-    assert isinstance(rulebook, Rulebook), rulebook
-    bed = Bed(event_clock=False)
-    bed.step.adopt(Active(policy=POLICY, rulebook=rulebook, senders={}))
-    bed.add(*story(3))
-    bed.now = START + 70 * MINUTE
-    with caplog.at_level("INFO"):
-        decision = bed.finish()
-        bed.now += 5 * MINUTE
-        bed.finish()
-    assert decision.would == {"trial": {"action": "block", "reason": f"{decision.used:,} used"}}
-    assert "would" not in decision.to_hash()
-    assert decision.action != "block"
-    assert caplog.text.count("would be block") == 1
-    assert caplog.text.count("rule odd fails about model:m") == 1
-    shown = generate_latest(bed.metrics.registry).decode()
-    assert 'blastdoor_rule_would_fire_total{action="block",rule="trial"} 1.0' in shown
-    assert 'blastdoor_rule_failures_total{rule="odd"}' in shown
 
 
 def test_a_forgotten_name_leaves_the_topic_and_the_metrics() -> None:
