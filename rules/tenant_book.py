@@ -20,6 +20,7 @@ from rules.moment import DAY, SECOND, Millis
 from rules.outcome import Outcome
 from rules.policy import Budget, Policy
 from rules.records import Control, ControlAction
+from rules.rule_memory import Held
 from rules.rulebook import Verdict
 from rules.ruling import Ruling, ruled
 from rules.scope_book import Situation
@@ -61,6 +62,7 @@ class TenantRow(Struct, kw_only=True):
     refusing: Refusing = Refusing()
     ended: tuple[Day, Millis] | None = None  # a day whose usage is not complete yet, and how long calls were refused
     told: Ruling | None = None  # the newest in the history
+    rules: dict[str, Held] = {}
 
 
 class TenantBook:
@@ -137,7 +139,8 @@ class TenantBook:
         windows = self.windows(now)
         wall = _wall(windows)
         facts = tenant_facts(self.tenant, windows, wall, self._budget.over, self._closed_by(now))
-        ruling = self._ruling(now, windows, wall, rulebook.decide("tenant", facts))
+        verdict = rulebook.decide("tenant", facts, self.row.rules, now)
+        self.row.rules, ruling = verdict.memory, self._ruling(now, windows, wall, verdict)
         alerts = self._announce(ruling, windows)
         self._turn(ruling, before or self.row.told)
         closed = self._close_day(marks)
@@ -147,7 +150,9 @@ class TenantBook:
         history = news and held and _verdict(self.row.told) != _verdict(ruling)
         if history:
             self.row.told = ruling
-        self.wakes, self._ordered = self._next_change(ruling, now), False
+        sooner = rulebook.wakes("tenant", verdict.memory)  # what a rule waits for may come first
+        wakes = self._next_change(ruling, now)
+        self.wakes, self._ordered = wakes if sooner is None else min(wakes, sooner), False
         return Outcome(ruling, alerts, history, news, closed=closed)
 
     def windows(self, now: Millis) -> tuple[Window, Window]:

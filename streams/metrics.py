@@ -196,6 +196,12 @@ class Metrics:
         self._accounts()
         self._money()
         self.rule_failures = Counter("blastdoor_rule_failures", "Failed evaluations of a rule.", ["rule"], registry=to)
+        self.rule_trials = Counter(
+            "blastdoor_rule_would_fire",
+            "Times that a rule with dry_run began to fire.",
+            ["rule", "action"],
+            registry=to,
+        )
         self.decisions = Counter(
             "blastdoor_decisions", "Decisions that changed, by action and rule.", ["action", "rule"], registry=to
         )
