@@ -196,6 +196,22 @@ class Sender(Struct, frozen=True, kw_only=True):
         return [("name", self.name), ("may", self.may)]
 
 
+class Viewer(Struct, frozen=True, kw_only=True):
+    """Who may look at usage and decisions over HTTP; `tenant` None: at all. `token` is the resolved secret: never print
+    this record."""
+
+    name: str
+    token: str
+    tenant: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Viewer({self.name!r}, tenant={self.tenant!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """What rich shows; a struct would offer all fields."""
+        return [("name", self.name), ("tenant", self.tenant)]
+
+
 class Policy(Struct, frozen=True, kw_only=True):
     """Everything the operator decides, with defaults that need no file."""
 
@@ -210,6 +226,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     gateways: dict[str, Gateway] = {}
     providers: dict[str, Provider] = {}
     senders: dict[str, Sender] = {}
+    viewers: dict[str, Viewer] = {}
     tenant_default: Budget = Budget()
     tenants: dict[str, Budget] = {}
     spend: Spend | None = None
@@ -230,8 +247,9 @@ class Policy(Struct, frozen=True, kw_only=True):
         return self.aliases.get(name, name)
 
     def named(self) -> frozenset[str]:
-        """Scopes of the models that the policy names; all others were named by callers."""
-        return frozenset(f"model:{name}" for name in (*self.models, *self.aliases.values(), *self.prices))
+        """Scopes of the models and tenants that the policy names; all others were named by callers."""
+        models = (f"model:{name}" for name in (*self.models, *self.aliases.values(), *self.prices))
+        return frozenset((*models, *(f"tenant:{name}" for name in self.tenants)))
 
     def calendar(self) -> Calendar:
         """The accounting days of this policy."""
@@ -239,8 +257,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     def dormant(self) -> tuple[str, ...]:
         """Sections that are checked and kept but bind nobody yet; an operator must not take them for protection."""
-        budgets = self.tenants or self.tenant_default != Budget()
-        given = {"tenants": budgets, "limits": self.limits}
+        given = {"limits": self.limits}
         return tuple(name for name, content in given.items() if content)
 
     @property

@@ -23,6 +23,7 @@ COMMANDS = {
     "demo": ("demo", "Show two recorded incidents pass through Kafka and Redis."),
     "doctor": ("doctor", "Look at everything a worker stands on, and say what to do."),
     "explain": ("explain", "Tell why a decision is as it is."),
+    "forget": ("forget", "Take a user's name out of what is kept of usage."),
     "kill": ("order:kill", "Refuse all calls, at once."),
     "plan": ("plan", "Plan what may be used up before packages expire."),
     "poll": ("poll", "Ask providers for balances."),
@@ -37,6 +38,7 @@ COMMANDS = {
     "topup": ("order:topup", "Give a tenant more tokens."),
     "unban": ("order:unban", "Take a ban back."),
     "up": ("up", "Start a broker, a Redis and workers here, to try things out."),
+    "usage": ("usage", "Show what a tenant used, as a table, JSON or CSV."),
     "worker": ("worker", "Meter, judge, publish and notify: the service."),
 }
 

@@ -40,7 +40,7 @@ def to_decision(
         limit=ruling.limit,
         used=ruling.used,
         counted=ruling.used + ruling.base,
-        ceiling=None if ruling.limit is None else ruling.limit + ruling.base,
+        ceiling=None if ruling.limit is None or ruling.soft else ruling.limit + ruling.base,
         counter=ruling.counter,
         counted_gate=ruling.guarded,
         prices=ruling.prices,

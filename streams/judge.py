@@ -20,6 +20,7 @@ from rules.policy import Policy
 from rules.records import Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
+from rules.tenant_words import refusal_line
 from streams.active import Active
 from streams.alert_records import book_to_output, to_output
 from streams.bench import Bench, Ruled
@@ -229,6 +230,8 @@ class JudgeStep:
         if self._actions.get(ruling.scope) == ruling.action:
             return
         before, self._actions[ruling.scope] = self._actions.get(ruling.scope), ruling.action
+        if (refused := refusal_line(ruling)) is not None:
+            log.warning("%s", refused)
         log.info(
             "%s is now %s: %s (rule %s)", ruling.scope, ruling.action, ruling.reason, ruling.rule,
             extra=told(

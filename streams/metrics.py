@@ -19,7 +19,7 @@ from streams.bounded_gauges import OneOf, Tally, TopTenants
 
 LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 WAY_BUCKETS = (*LATENCY_BUCKETS, 60, 300)
-STEPS = ("meter", "route-balances", "route-controls", "judge", "notify")
+STEPS = ("meter", "route-balances", "route-controls", "judge", "rollups", "notify")
 
 MODELS_SHOWN = 500
 OTHER = "(other)"

@@ -17,6 +17,7 @@ from rules.policy_check.providers import check_claims, providers
 from rules.policy_check.rule_list import rule_list
 from rules.policy_check.senders import senders
 from rules.policy_check.values import Read, choice, clock, duration, tokens, whole, zone
+from rules.policy_check.viewers import viewers
 
 PLAIN: dict[str, Read] = {
     "timezone": zone,
@@ -35,6 +36,7 @@ SECTIONS: dict[str, Section] = {
     "gateways": gateways,
     "providers": providers,
     "senders": senders,
+    "viewers": viewers,
     "tenants": tenants,
     "limits": limits,
     "spend": spend,

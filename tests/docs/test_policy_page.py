@@ -20,6 +20,7 @@ from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, RULE
 from rules.policy_check.senders import SENDER
 from rules.policy_check.values import brief
+from rules.policy_check.viewers import VIEWER
 from rules.rulebook import ACTIONS
 from streams.policy_file import load_policy
 
@@ -53,6 +54,7 @@ def test_the_example_loads(tmp_path: Path) -> None:
         GATEWAY,
         PROVIDER,
         SENDER,
+        VIEWER,
         BUDGET,
         SPEND,
         PERIOD,
