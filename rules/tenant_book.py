@@ -16,7 +16,7 @@ from rules.day_book import DayBook
 from rules.day_end import Refusing, refusing_after
 from rules.facts import Heard, Partial, Scope, Stored
 from rules.marks import Marks
-from rules.moment import DAY, SECOND, Millis
+from rules.moment import DAY, LATEST, SECOND, Millis
 from rules.outcome import Outcome
 from rules.policy import Budget, Policy
 from rules.records import Control, ControlAction
@@ -62,7 +62,7 @@ class TenantRow(Struct, kw_only=True):
     refusing: Refusing = Refusing()
     ended: tuple[Day, Millis] | None = None  # a day whose usage is not complete yet, and how long calls were refused
     told: Ruling | None = None  # the newest in the history
-    rules: dict[str, Held] = {}
+    rules: dict[str, Held] = {}  # what rules with `for:`, `clear:` or a ban remember
 
 
 class TenantBook:
@@ -140,7 +140,8 @@ class TenantBook:
         wall = _wall(windows)
         facts = tenant_facts(self.tenant, windows, wall, self._budget.over, self._closed_by(now))
         verdict = rulebook.decide("tenant", facts, self.row.rules, now)
-        self.row.rules, ruling = verdict.memory, self._ruling(now, windows, wall, verdict)
+        self.row.rules = verdict.memory
+        ruling = self._ruling(now, windows, wall, verdict)
         alerts = self._announce(ruling, windows)
         self._turn(ruling, before or self.row.told)
         closed = self._close_day(marks)
@@ -150,9 +151,8 @@ class TenantBook:
         history = news and held and _verdict(self.row.told) != _verdict(ruling)
         if history:
             self.row.told = ruling
-        sooner = rulebook.wakes("tenant", verdict.memory)  # what a rule waits for may come first
-        wakes = self._next_change(ruling, now)
-        self.wakes, self._ordered = wakes if sooner is None else min(wakes, sooner), False
+        turn = rulebook.wakes("tenant", self.row.rules)
+        self.wakes, self._ordered = min(self._next_change(ruling, now), LATEST if turn is None else turn), False
         return Outcome(ruling, alerts, history, news, closed=closed)
 
     def windows(self, now: Millis) -> tuple[Window, Window]:
@@ -195,7 +195,7 @@ class TenantBook:
 
     def _may_wait(self, before: Ruling, now: Millis) -> bool:
         """Whether the budget is so far away that one more look a few seconds later does."""
-        if self._ordered or self.row.ended is not None or before.until is None or now >= before.until:
+        if self._ordered or self.row.rules or self.row.ended is not None or before.until is None or now >= before.until:
             return False
         if self._calendar.day(now) != before.day or before.policy != self._policy.hash:
             return False
@@ -211,7 +211,7 @@ class TenantBook:
             scope=self.scope,
             at=now,
             day=day.name,
-            until=killed.until if killed is not None and verdict.action == "kill" else shown.end,
+            until=killed.until if killed is not None and verdict.action == "kill" else verdict.until or shown.end,
             formula="budget",
             wall="" if wall is None else wall.kind,
             limit=shown.limit,
