@@ -1,7 +1,6 @@
 """What is summed of usage by tenant and day, over models, departments, users and knowledge bases.
 
-Every sum is absolute and only grows, so two states of one source partition merge cell by cell to the greater number,
-and those of different source partitions add up.
+Every sum is absolute and only grows; those of different source partitions add up.
 """
 
 from __future__ import annotations
@@ -35,10 +34,7 @@ def _four() -> list[Cell]:
 
 
 class Sheet(Struct, array_like=True):
-    """A tenant's day: for each dimension its values, and in `other` what found no place among them.
-
-    A part of a sheet holds some of its cells; its `other` is empty or whole.
-    """
+    """A tenant's day: for each dimension its values, and in `other` what found no place among them."""
 
     models: Values = {}
     departments: Values = {}
@@ -56,23 +52,9 @@ class Sheet(Struct, array_like=True):
         """In the order of `DIMENSIONS`."""
         return self.models, self.departments, self.users, self.knowledge_bases
 
-    @property
-    def cells(self) -> int:
-        """How many there are: what a row's size goes by."""
-        return sum(map(len, self.dimensions))
-
     def total(self, dimension: int = 0) -> Cell:
         """The sums over all values; the same for every dimension."""
         return add_up((*self.dimensions[dimension].values(), self.other[dimension]))
-
-    def rise(self, seen: Sheet) -> None:
-        """Take the greater of each cell: `seen` is another state of the same source partition's sheet."""
-        for own, others in zip(self.dimensions, seen.dimensions, strict=True):
-            for value, cell in others.items():
-                own[value] = _greater(own.get(value), cell)
-        if seen.other:
-            self.other = [_greater(own, cell) for own, cell in zip(self.other, seen.other, strict=True)]
-        self.guarded = max(self.guarded, seen.guarded)
 
 
 def add_up(cells: Iterable[Cell]) -> Cell:
@@ -107,7 +89,3 @@ def _beyond(values: Values, most: int) -> Iterator[str]:
     named = [value for value in values if value != UNASSIGNED]
     if len(named) > most:
         yield from sorted(named, key=lambda value: (-values[value][0], -values[value][1], value))[most:]
-
-
-def _greater(own: Cell | None, seen: Cell) -> Cell:
-    return list(seen[:WIDTH]) if own is None else [max(pair) for pair in zip(own, seen, strict=False)][:WIDTH]
