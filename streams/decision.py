@@ -45,6 +45,7 @@ def to_decision(
         counted_gate=ruling.guarded,
         prices=ruling.prices,
         basis=ruling.basis,
+        windows=ruling.windows,
         money=ruling.money,
         because={} if grounds is None else msgspec.to_builtins(grounds),
         **(_pool(ruling) if ruling.bounds.lag_bound else {}),
