@@ -21,7 +21,7 @@ litellm: ## LiteLLM's proxy in .cache/litellm, for tests marked litellm and benc
 demo: install ## both recordings through Kafka and Redis, as they happened
 	$(BIN)/blastdoor demo
 soak: install ## the fault stories in their long form
-	BLASTDOOR_SOAK=1 $(BIN)/python -m pytest tests/faults tests/fuzz --timeout 0
+	BLASTDOOR_SOAK=1 $(BIN)/python -m pytest tests/fuzz --timeout 0 && PYTHONPATH=.:gateway $(BIN)/python -m tests.faults.soak
 bench: install ## throughput and latency as ratios to a bare loop
 	$(BIN)/python -m bench
 lock: install ## every lock file from what asks for it (LOCK=--upgrade: newer versions too)
