@@ -36,7 +36,10 @@ class Kind(StrEnum):
     ARRIVAL = "arrival"  # a package or a higher balance came
     EXPIRED = "expired"  # a package ended with tokens left
     CLOCKS_APART = "clocks_apart"  # records carry times that do not fit their receipt
+    USAGE_MISSING = "usage_missing"  # gateways counted calls that never reached us
     EXPIRING = "expiring"  # a package will end with tokens left at the present rate of use
+    CHARGED = "charged"  # tokens probably went beyond the free pool
+    UNPRICED = "unpriced"  # a model without a price was used
     BLOCK_IGNORED = "block_ignored"  # usage goes on although calls are to be refused
     GATE_OPEN = "gate_open"  # a gate says that it lets calls through unasked
     ENGINE_BEHIND = "engine_behind"  # usage is not known up to now
@@ -73,6 +76,7 @@ class Alert(Struct, frozen=True, kw_only=True):
     grant: int = 0  # opens a new round within a window: a return, top-up or new quota
     used: int | None = None
     limit: int | None = None
+    unit: str = ""  # the currency of `used` and `limit`, which then are nano-units; empty: they are tokens
     pool_low: int | None = None
     pool_high: int | None = None
     charged_high: int | None = None

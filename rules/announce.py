@@ -27,7 +27,7 @@ LAPSING = frozenset({Kind.RETURN_OVERDUE})
 
 
 # What they say at the limit the 100 % alert says as well.
-LIMIT_RULES = frozenset({"model-pool-spent", "model-cap-reached"})
+LIMIT_RULES = frozenset({"model-pool-spent", "model-cap-reached", "global-spend-reached"})
 
 
 class Announced(Struct, frozen=True):
@@ -88,6 +88,7 @@ def _standing(ruling: Ruling) -> Standing:
         at=ruling.at,
         used=ruling.used,
         limit=ruling.limit,
+        unit=ruling.unit,
         grant=ruling.bounds.grant,
         pool_low=ruling.pool_low,
         pool_high=ruling.pool_high,
@@ -211,6 +212,7 @@ def _alert(ruling: Ruling, kind: Kind, severity: Severity, what: str, reason: st
         grant=ruling.bounds.grant,
         used=ruling.used,
         limit=ruling.limit,
+        unit=ruling.unit,
         pool_low=ruling.pool_low,
         pool_high=ruling.pool_high,
         charged_high=ruling.bounds.charged_high,

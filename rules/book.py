@@ -14,12 +14,13 @@ from rules.alerts import Alert
 from rules.announce import Announced, announce
 from rules.calendar import Calendar, Day
 from rules.calibration import calibrate
-from rules.concerns import concerns, refused_since
+from rules.charges import Charged, charged, charges, in_money, kept
+from rules.concerns import concerns, money_concerns, refused_since
 from rules.counter import Counter
 from rules.curve import Folded
 from rules.day_book import DayBook
 from rules.day_end import DayEnd, Frame, Refusing, day_book, refusing_after
-from rules.facts import Heard, Minutes, Partial, Scope, Stored
+from rules.facts import Charge, Heard, Minutes, Partial, Scope, Stored
 from rules.grounds import Grounds, Terms
 from rules.hindsight import Seen
 from rules.limit import Limit, effective_limit
@@ -28,16 +29,17 @@ from rules.minutes import MinuteSheets
 from rules.model_facts import model_facts
 from rules.moment import DAY, HOUR, MINUTE, Millis
 from rules.outcome import Outcome, Sight
-from rules.policy import Mode, ModelTerms, Policy
+from rules.policy import ModelTerms, Policy
 from rules.pool import infer, names, newest_change, observe
 from rules.pool_state import Metered, PoolState
+from rules.prices import Prices
 from rules.records import Calibration, Reading
 from rules.rulebook import Rulebook, Verdict
-from rules.ruling import Ruling, changed, is_history
-from rules.saying import OBSERVED
+from rules.ruling import Ruling, changed, is_history, ruled
 from rules.scope_book import Situation
 from rules.scope_facts import FactValue
 from rules.testimony import Court, believed_from, ended, lag_bound, moves, remembered, witnesses
+from rules.totals import Shortfall, missing, shortfall
 
 
 class BookRow(Struct, kw_only=True):
@@ -55,7 +57,9 @@ class BookRow(Struct, kw_only=True):
     closed_before: Day = ""
     last: Ruling | None = None  # the newest in the history
     evening: Evening | None = None  # how the day before ended
+    short: Shortfall = Shortfall()
     origins: dict[str, str] = {}  # reading id -> where it stood
+    charged: dict[Day, Charged] = {}
 
 
 CALM: Millis = MINUTE
@@ -79,6 +83,7 @@ class ModelBook:
         self._policy = policy
         self._terms: ModelTerms = policy.terms(self.model)
         self._calendar: Calendar = policy.calendar()
+        self._prices = Prices(policy)
         self._sight: Sight | None = None
 
     @classmethod
@@ -129,8 +134,9 @@ class ModelBook:
         """Look, rule, and find out what is new about it."""
         now, marks, rulebook, anew = situation
         sight = (None if anew else self.glance(now)) or self.look(now, marks)
-        ruling = self.rule(sight, rulebook)
-        alerts = self.announce(ruling, sight)
+        costs = self.charge(sight, anew=anew) if self._policy.counts_money else []
+        ruling = in_money(self.rule(sight, rulebook), costs)
+        alerts = self.announce(ruling, sight, costs)
         self.turn(ruling, before)
         closed = self.close_day(sight)
         news = bool(alerts) or changed(before, ruling) or closed is not None
@@ -141,7 +147,7 @@ class ModelBook:
         def because() -> Grounds:
             return self.grounds(sight, ruling, rulebook, marks)
 
-        return Outcome(ruling, alerts, history, news, account, sight, because, closed)
+        return Outcome(ruling, alerts, history, news, account, sight, because, closed, costs)
 
     def look(self, now: Millis, marks: Marks) -> Sight:
         """Work out what is known of the pool at `now`."""
@@ -220,11 +226,25 @@ class ModelBook:
             reading_at=bounds.reading_at,
         )
 
-    def announce(self, ruling: Ruling, sight: Sight) -> list[Alert]:
+    def charge(self, sight: Sight, *, anew: bool) -> list[Charge]:
+        """What the day costs by now, and the day before. Only a look at the pool says anew what was charged."""
+        day = sight.metered.day
+        known = self.row.charged.get(day)
+        if anew or known is None:
+            found = charged(known or Charged(), sight.bounds, sight.metered, self.counter.tokens(day))
+            self.row.charged = kept(self.row.charged, day, found)
+        return charges(self.model, self.row.charged, day, self.counter, self._prices)
+
+    def announce(self, ruling: Ruling, sight: Sight, costs: Iterable[Charge] = ()) -> list[Alert]:
         """What people should hear of a ruling and of what was noticed on the way to it, once."""
         row, alerting = self.row, self._policy.alerts
         row.refused_since = refused_since(row.refused_since, ruling)
-        found = concerns(row.pool, sight.metered, ruling, row.refused_since, alerting.watch, self._calendar)
+        row.short = shortfall(row.short, self.counter, sight.metered, self._calendar, sight.now)
+        found = [
+            *concerns(row.pool, sight.metered, ruling, row.refused_since, alerting.watch, self._calendar),
+            *missing(row.short),
+            *money_concerns(costs, ruling, self._policy.currency),
+        ]
         alerts, row.announced = announce(ruling, sight.notices, row.announced, alerting, row.pool.told, found)
         return alerts
 
@@ -346,29 +366,22 @@ class ModelBook:
 
     def _ruling(self, sight: Sight, limit: Limit, verdict: Verdict) -> Ruling:
         day = sight.metered.day
-        observing = self._policy.mode is Mode.OBSERVE
-        would = {name: text.format(action=verdict.action) if observing else "" for name, text in OBSERVED.items()}
-        return Ruling(
+        return ruled(
+            verdict,
+            self._policy,
             scope=self.scope,
             at=sight.now,
             day=day,
             until=self._calendar.end(day),
-            action="allow" if observing else verdict.action,
-            observed=observing,
-            rule=verdict.rule,
-            reason=would["en"] + verdict.reason,
-            told=would[self._policy.alerts.language] + verdict.told,
-            severity=verdict.severity,
             formula=limit.formula,
-            policy=self._policy.hash,
             wall=limit.wall.value,
             limit=limit.tokens,
             used=sight.used,
             base=sight.metered.day_base,
             counter=str(self.row.born),
             guarded=self._guarded(day),
-            failed=verdict.failed,
-            asked=verdict.asked,
+            prices=self._prices.of(self.model, day).as_dict() if self._policy.counts_money else {},
+            basis=self._policy.spend.basis if self._policy.spend is not None else "",
             bounds=sight.bounds,
         )
 

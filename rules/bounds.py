@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from rules.ends import End, high_end, low_end
-from rules.evidence import allowance, is_empty
+from rules.evidence import CLOCKS_DIFFER, allowance, is_empty
 from rules.lag_bound import lag_in_force
 from rules.losses import unmetered_share
-from rules.moment import DAY, MINUTE, Millis
+from rules.moment import DAY, Millis
 from rules.policy import ModelTerms, Unknown
 from rules.pool_state import Bounds, Metered, PoolState, Sync
 
-CLOCKS_DIFFER: Millis = 2 * MINUTE
 BY_HAND_LASTS: Millis = 2 * DAY  # a pool that only an operator ever told
 
 
 def bounds(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -> Bounds:
-    low, high = _published(low_end(state, terms, metered, now), high_end(state, terms, metered, now))
+    low, high = published(low_end(state, terms, metered, now), high_end(state, terms, metered, now))
     stale = _is_stale(state, terms, now)
     why = "" if low is not None else _why_unknown(state, metered, terms, now)
     if stale and terms.unknown is Unknown.CLOSE and low is not None:
@@ -49,7 +48,7 @@ def bounds(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -
     )
 
 
-def _published(low: End | None, high: End | None) -> tuple[End | None, End | None]:
+def published(low: End | None, high: End | None) -> tuple[End | None, End | None]:
     """Both ends with the allowance for residuals; where they cross, the lower rules."""
     if high is None:
         return low, None

@@ -1,18 +1,20 @@
 """What a look at one model finds that a person should see to, as long as it is so: a block that nobody heeds, packages
-that end unused."""
+that end unused, tokens that were probably charged, a price that nobody gave."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rules.alerts import Kind, Severity
 from rules.calendar import Calendar
 from rules.episodes import Condition
 from rules.evidence import residual
+from rules.facts import Charge
 from rules.moment import HOUR, MINUTE, Millis
 from rules.outlook import daily_usage, needed_per_day, will_expire
 from rules.policy import Watch
 from rules.pool_state import Metered, PoolState
+from rules.prices import in_words
 from rules.ruling import Ruling
 
 REFUSING = frozenset({"block", "kill"})
@@ -35,6 +37,44 @@ def concerns(
         yield _ignored(passed, since, ruling.at)
     if any(package.expires <= ruling.at + watch.expiring for package in state.packages):
         yield from _expiring(state, metered, ruling.at, watch.expiring, calendar)
+
+
+def money_concerns(costs: Iterable[Charge], ruling: Ruling, currency: str) -> Iterator[Condition]:
+    """What of the day's money a person should know. That it holds no more is no news: what was charged stays so."""
+    for cost in costs:
+        if cost.day != ruling.day:
+            continue
+        if cost.assumed and cost.cost_list:
+            yield _unpriced(cost, currency)
+        if cost.charged_high and ruling.pool_low is not None:
+            yield _charged(cost, currency)
+
+
+def _unpriced(cost: Charge, currency: str) -> Condition:
+    return Condition(
+        what=Kind.UNPRICED.value,
+        kind=Kind.UNPRICED,
+        severity=Severity.WARNING,
+        reason=f"the policy has no price for {cost.model}: its tokens of the day are taken to cost "
+        f"{in_words(cost.cost_list)} {currency} at list price",
+        daily=True,
+        unsaid=True,
+    )
+
+
+def _charged(cost: Charge, currency: str) -> Condition:
+    """Once it is certain it is told anew."""
+    least, most = in_words(cost.cost_low), in_words(cost.cost_charged)
+    return Condition(
+        what=Kind.CHARGED.value + (":surely" if cost.charged_low else ""),
+        kind=Kind.CHARGED,
+        severity=Severity.CRITICAL if cost.charged_low else Severity.WARNING,
+        reason=f"{cost.charged_low:,} to {cost.charged_high:,} tokens went beyond the free pool, "
+        f"for {least} to {most} {currency}",
+        details={"tokens": f"{cost.charged_low:,} ~ {cost.charged_high:,}", "money": f"{least} ~ {most} {currency}"},
+        daily=True,
+        unsaid=True,
+    )
 
 
 def _passed(metered: Metered, since: Millis, now: Millis) -> int:

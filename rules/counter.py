@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rules.calendar import Day
-from rules.facts import Partial, Sums
+from rules.facts import SEEDS_KEPT, Partial, Sums, Told
+
+NEVER = Told(-1, 0, 0)
 
 
 class Counter:
@@ -35,31 +37,49 @@ class Counter:
 
     def before(self, day: Day) -> int:
         """Tokens metered on all days before `day`, since the counter began, as far as their minutes are told."""
-        return self.carried + sum(self._placed(other) for other in self.days if other < day)
+        return self.carried + sum(self.placed(other) for other in self.days if other < day)
 
     def total(self) -> int:
         """Tokens metered since the counter began, as far as their minutes are told."""
-        return self.carried + sum(self._placed(day) for day in self.days)
+        return self.carried + sum(self.placed(day) for day in self.days)
 
-    def _placed(self, day: Day) -> int:
-        return sum([part.sums.tokens - part.unplaced for part in self.days[day].values()])
+    def placed(self, day: Day) -> int:
+        """Tokens metered on `day`, as far as their minutes are told."""
+        return sum([part.sums.tokens - part.unplaced for part in self.days.get(day, {}).values()])
 
     def guarded(self, day: Day) -> int:
         """The part of a day's tokens that guarding gateways reported."""
         return sum(part.sums.guarded for part in self.days.get(day, {}).values())
 
     def seed(self, day: Day) -> int:
-        """What gateways had counted on `day` before metering began: per key hash the smallest start any partition
-        saw."""
-        starts: dict[str, int] = {}
-        for part in self.days.get(day, {}).values():
-            for key_hash, start in part.seeds.items():
-                starts[key_hash] = min(start, starts.get(key_hash, start))
-        return sum(starts.values())
+        """What gateways had counted on `day` before metering began."""
+        return sum(self.starts(day).values())
 
     def is_seeded(self, day: Day) -> bool:
         """Whether any gateway told what it had counted on `day`."""
         return any(part.seeds for part in self.days.get(day, {}).values())
+
+    def told(self, day: Day) -> dict[str, Told]:
+        """What gateways say they counted on `day`, by key hash: the newest total that any partition saw, beside what
+        all of them counted. Nothing if one has more keys than it keeps: it may have counted what others are told of."""
+        parts = [part.told for part in self.days.get(day, {}).values()]
+        found: dict[str, Told] = {}
+        if any(len(told) >= SEEDS_KEPT for told in parts):
+            return found
+        for told in parts:
+            for key_hash, each in told.items():
+                known = found.get(key_hash, NEVER)
+                newest = max(known, each, key=lambda one: (one.at, one.today))
+                found[key_hash] = Told(newest.at, newest.today, known.counted + each.counted)
+        return found
+
+    def starts(self, day: Day) -> dict[str, int]:
+        """What each gateway had counted on `day` at its first call that was metered: the smallest any partition saw."""
+        starts: dict[str, int] = {}
+        for part in self.days.get(day, {}).values():
+            for key_hash, start in part.seeds.items():
+                starts[key_hash] = min(start, starts.get(key_hash, start))
+        return starts
 
     def keys(self) -> list[str]:
         """Of the partials of all days that are open."""

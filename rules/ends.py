@@ -6,7 +6,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.curve import Curve
-from rules.evidence import high_of, low_counts, low_of, raised_fold, raised_high, raised_low, window, witness
+from rules.evidence import (
+    CLOCKS_DIFFER,
+    high_of,
+    low_counts,
+    low_of,
+    raised_fold,
+    raised_high,
+    raised_low,
+    window,
+    witness,
+)
 from rules.lag_bound import lag_in_force
 from rules.losses import unmetered_share
 from rules.moment import HOUR, Millis
@@ -81,7 +91,7 @@ def forget(state: PoolState, terms: ModelTerms, metered: Metered, now: Millis) -
 def _settled(change: Change, curve: Curve) -> Change:
     if change.used is not None:
         return change
-    return replace(change, used=curve.begun_by(change.at) - curve.seed - curve.late)
+    return replace(change, used=curve.begun_by(change.at + CLOCKS_DIFFER) - curve.seed - curve.late)
 
 
 def _fold_high(state: PoolState, known: Evidence, metered: Metered, lag: Millis) -> None:

@@ -12,6 +12,7 @@ from rules.records import Package, Reading
 # A list that misses at most this much of the balance is complete: provider totals are off by a hundred tokens or so.
 LIST_TOLERANCE = 500
 RESIDUAL = 500
+CLOCKS_DIFFER: Millis = 2 * MINUTE  # a call may be stamped so much before or after a package that covered it
 NOISE = 150  # 115 and 135 tokens were seen
 GAP_CEILING: Millis = 30 * MINUTE
 
@@ -169,5 +170,5 @@ def _pages_overlap(reading: Reading) -> bool:
 
 
 def _used_by(change: Change, curve: Curve) -> int:
-    """C when it came. The curve itself knows old hours only as a whole."""
-    return curve.begun_by(change.at) if change.used is None else change.used + curve.seed + curve.late
+    """C when it came, of calls stamped too late as well. The curve itself knows old hours only as a whole."""
+    return curve.begun_by(change.at + CLOCKS_DIFFER) if change.used is None else change.used + curve.seed + curve.late

@@ -8,7 +8,7 @@ from datetime import date
 import msgspec
 
 from rules.calendar import Day
-from rules.facts import METERED, Fact, Heard, Minutes, Partial, Scope, Watermark, kind_of
+from rules.facts import METERED, Charge, Fact, Heard, Minutes, Partial, Scope, Watermark, kind_of
 from rules.moment import DAY, EARLIEST, HOUR, LATEST, Millis
 from rules.records import Calibration, Control, Reason, Rejected
 
@@ -34,6 +34,8 @@ def read_fact(raw: bytes, partitions: int, now: Millis) -> Fact | Rejected:
 def _fault(fact: Fact, partitions: int, now: Millis) -> str | None:
     if isinstance(fact, Heard):
         return _fault_of_heard(fact)
+    if isinstance(fact, Charge):
+        return _fault_of_charge(fact)
     if not 0 <= fact.partition < partitions:
         return "partition: there is none of this number"
     if isinstance(fact, Watermark):
@@ -58,7 +60,8 @@ def _fault_of_mark(mark: Watermark, now: Millis) -> str | None:
 def _fault_of_partial(partial: Partial) -> str | None:
     if not _is_day(partial.day):
         return "day: not a date"
-    amounts = (*msgspec.structs.astuple(partial.sums), *partial.seeds.values())
+    told = (number for each in partial.told.values() for number in msgspec.structs.astuple(each))
+    amounts = (*msgspec.structs.astuple(partial.sums), *partial.seeds.values(), *told)
     return None if _are_amounts(*amounts) else "sums: out of bounds"
 
 
@@ -66,6 +69,15 @@ def _fault_of_minutes(minutes: Minutes) -> str | None:
     if len(minutes.tokens) != 60 or not _are_amounts(*minutes.tokens):
         return "tokens: not the sums of sixty minutes"
     return None if EARLIEST <= minutes.hour * HOUR < LATEST else "hour: out of bounds"
+
+
+def _fault_of_charge(charge: Charge) -> str | None:
+    if not charge.model:
+        return "model: has no name"
+    if not _is_day(charge.day):
+        return "day: not a date"
+    *amounts, _ = msgspec.structs.astuple(charge)[3:]
+    return None if _are_amounts(*charge.version, *amounts) else "amounts: out of bounds"
 
 
 def _fault_of_heard(heard: Heard) -> str | None:

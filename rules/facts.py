@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.calendar import Day
-from rules.moment import Millis
+from rules.moment import MINUTE, Millis
 from rules.records import Calibration, Control, Reading
 
 Scope = str
@@ -28,6 +28,10 @@ def kind_of(scope: Scope) -> str:
 
 
 HEARD_SLOTS = 65_536
+# Of one (model, day): a row must fit into a message, whatever keys a gateway makes up. Further keys say nothing.
+SEEDS_KEPT = 1_000
+# A gateway may count a call on the other side of midnight than its line says.
+AROUND_MIDNIGHT: Millis = 5 * MINUTE
 
 
 class Sums(Struct, array_like=True):
@@ -56,6 +60,14 @@ class Sums(Struct, array_like=True):
         self.guarded += more.guarded
 
 
+class Told(Struct, frozen=True, array_like=True):
+    """The newest running total of the day that a gateway told, and what was counted of the calls that told one."""
+
+    at: Millis
+    today: int
+    counted: int
+
+
 class Partial(Struct, tag="partial", tag_field="type"):
     """The sums of one source partition for a scope and day, up to and including `offset`."""
 
@@ -68,6 +80,7 @@ class Partial(Struct, tag="partial", tag_field="type"):
     seeds: dict[
         str, int
     ] = {}  # key hash -> smallest `today - tokens` seen: what a gateway had counted before metering began
+    told: dict[str, Told] = {}  # by key hash as well
     unplaced: int = 0  # the part of `sums.tokens` whose minutes are not told yet; they follow within a second
 
     @property
@@ -76,7 +89,7 @@ class Partial(Struct, tag="partial", tag_field="type"):
 
     def snapshot(self) -> Partial:
         """A copy that shares nothing that changes."""
-        return replace(self, sums=replace(self.sums), seeds=dict(self.seeds))
+        return replace(self, sums=replace(self.sums), seeds=dict(self.seeds), told=dict(self.told))
 
 
 class Minutes(Struct, tag="minutes", tag_field="type"):
@@ -119,6 +132,32 @@ class Watermark(Struct, tag="watermark", tag_field="type"):
         return f"watermark|{self.source}|{self.partition}"
 
 
+class Charge(Struct, frozen=True, tag="charge", tag_field="type", kw_only=True):
+    """What a model's day costs, for the scope `global`: absolute, and the one with the higher version counts. Money is
+    in nano-units: `list` for every token, `charged` for those beyond the free pool, `apart_…` for what no guarding
+    gateway told."""
+
+    model: str
+    day: Day
+    version: tuple[int, int] = (0, 0)  # as of a decision: a former owner's never wins
+    charged_low: int = 0  # tokens
+    charged_high: int = 0
+    cost_low: int = 0
+    cost_charged: int = 0
+    cost_list: int = 0
+    apart_charged: int = 0
+    apart_list: int = 0
+    assumed: bool = False  # the model has no price: the policy's assumption
+
+    @property
+    def scope(self) -> Scope:
+        return GLOBAL
+
+    @property
+    def key(self) -> str:
+        return f"{GLOBAL}|model:{self.model}|{self.day}"
+
+
 class Heard(Struct, tag="heard", tag_field="type"):
     """A reading, calibration or control, with the place in Kafka (or a file) where it stood."""
 
@@ -135,7 +174,10 @@ class Heard(Struct, tag="heard", tag_field="type"):
         return f"heard|{source}|{int(offset) % HEARD_SLOTS}"
 
 
-Stored = Partial | Minutes | Watermark
+Timed = Partial | Minutes | Watermark | Heard
+"""What comes from outside and has its place in time."""
+
+Stored = Partial | Minutes | Watermark | Charge
 """What is absolute, and stored as it was merged."""
 
 Fact = Stored | Heard

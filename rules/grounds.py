@@ -41,6 +41,7 @@ class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ending: int = 0  # of packages that end soon: not counted for the low end
     lost: int = 0  # of packages that ended: surely not used, not counted for the high end
     unmetered: int = 0  # what passes no meter, as learned: not counted for the low end
+    doubtful: int = 0  # used, but perhaps charged, as the pool was empty: not counted for the low end
     came_low: int = 0  # arrivals after it, less losses
     came_high: int = 0
     entered: Millis | None = None  # of a calibration: when an operator gave it
@@ -51,7 +52,7 @@ class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The pool is at least this; None: the reading has no say in it."""
         if Part.EARLY in self.parts or Part.SILENT in self.parts:
             return None
-        return self.balance + self.settled - self.ending - self.unmetered + self.came_low
+        return self.balance + self.settled - self.ending - self.unmetered - self.doubtful + self.came_low
 
     @property
     def high(self) -> int | None:

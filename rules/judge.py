@@ -9,14 +9,15 @@ Rule 3: usage alone moves no bound. A scope is looked at anew for what is heard,
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from rules.book import ModelBook
-from rules.facts import Fact, Heard, Partial, Scope, Stored, Watermark, kind_of
+from rules.facts import Charge, Fact, Heard, Partial, Scope, Stored, Watermark, kind_of
+from rules.global_book import GlobalBook
 from rules.marks import Marks
 from rules.moment import Millis
 from rules.outcome import Outcome
@@ -24,6 +25,7 @@ from rules.policy import Policy
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 from rules.scope_book import Book, Situation
+from rules.switch_book import SwitchBook
 
 BOOK = "book|"
 AT_ONCE = 500
@@ -32,6 +34,9 @@ LAST_NAME = chr(0x10FFFF)
 
 KINDS: Mapping[str, Callable[[Scope, Policy, Any], Book]] = {
     "model": ModelBook.open,
+    "user": SwitchBook,
+    "ip": SwitchBook,
+    "global": GlobalBook,
 }
 """How the book of each kind of scope is opened, from its stored row or (None) anew. What is heard of others binds
 nobody."""
@@ -55,6 +60,7 @@ class Judge:
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
         self._stored: dict[Scope, bytes] = {}
+        self._told: dict[Scope, dict[str, Charge]] = {}
 
     def restore(self, rows: Mapping[str, Any]) -> None:
         """Take up the rows of an earlier life."""
@@ -89,7 +95,7 @@ class Judge:
         if every:
             anew.update(scope for scope, book in self.books.items() if book.wakes <= now)
         outcomes = [self._rule(self._book(scope), now, anew=scope in anew) for scope in sorted(anew | counted)]
-        return [outcome for outcome in outcomes if outcome is not None and outcome.news]
+        return [outcome for outcome in outcomes if outcome is not None and (outcome.news or outcome.tells)]
 
     def age(self, now: Millis) -> None:
         """Touch what time alone may have changed: all that is awake, and of those that slept the longest overdue."""
@@ -103,6 +109,10 @@ class Judge:
         """The scopes whose books were closed since the last call: nothing is ruled about them any more."""
         closed, self._closed = self._closed, []
         return closed
+
+    def attend(self, scope: Scope) -> None:
+        """Rule on a scope even if nobody ever tells of it."""
+        self._touched.add(scope)
 
     def ruling(self, scope: Scope) -> Ruling | None:
         """The ruling in force about a scope."""
@@ -139,6 +149,8 @@ class Judge:
             return False
         if isinstance(fact, Partial):
             self._counted.add(fact.scope)
+        if isinstance(fact, Charge):
+            self._touched.add(fact.scope)
         return self._book(fact.scope).merge(fact)
 
     def _says_nothing(self, fact: Stored) -> bool:
@@ -161,14 +173,20 @@ class Judge:
                 return None
         outcome = book.consider(Situation(now, self.marks, self._rulebook, anew), self._current.get(book.scope))
         self._current[book.scope] = outcome.ruling
+        outcome.tells = self._fresh(book.scope, outcome.tells)
         self._unkept.add(book.scope)
         return outcome
+
+    def _fresh(self, scope: Scope, told: Sequence[Charge]) -> list[Charge]:
+        """Of what a book tells others, what they have not been told."""
+        before, self._told[scope] = self._told.get(scope, {}), {fact.key: fact for fact in told}
+        return [fact for fact in told if before.get(fact.key) != fact]
 
     def _close(self, book: Book) -> None:
         """Nobody has named it or used it for days: forget it. Used again, it begins anew."""
         scope = book.scope
         self._rows.update(dict.fromkeys([BOOK + scope, *book.keys()]))
-        for kept in (self.books, self._current, self._stored):
+        for kept in (self.books, self._current, self._stored, self._told):
             kept.pop(scope, None)
         self._unkept.discard(scope)
         self._closed.append(scope)

@@ -10,14 +10,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
-from rules.facts import Fact, Heard, Watermark
+from rules.facts import Heard, Timed, Watermark
 from rules.moment import Millis
 
 
 class Applies(Protocol):
     """What a judge looks like from here."""
 
-    def apply(self, fact: Fact) -> None: ...
+    def apply(self, fact: Timed) -> None: ...
 
 
 class LockStep:
@@ -27,12 +27,12 @@ class LockStep:
         self._latest: dict[tuple[str, int], Millis | None] = {
             (name, p): None for name, count in sources.items() for p in range(count)
         }
-        self._usage: dict[int, deque[Fact]] = {p: deque() for p in range(sources["usage"])}
+        self._usage: dict[int, deque[Timed]] = {p: deque() for p in range(sources["usage"])}
         self._heard: list[tuple[Millis, int, Heard]] = []
         self._ticks: set[Millis] = set()
         self._arrivals = 0
 
-    def add(self, fact: Fact) -> None:
+    def add(self, fact: Timed) -> None:
         """A fact as it arrives; within one source partition in order."""
         if isinstance(fact, Heard):
             self._arrivals += 1
@@ -63,7 +63,7 @@ class LockStep:
         """How far a source partition vouched in an earlier life."""
         self._raise(mark)
 
-    def waiting(self) -> list[Fact]:
+    def waiting(self) -> list[Timed]:
         """What has not taken effect yet, in an order in which it can be added again."""
         queued = [fact for queue in self._usage.values() for fact in queue]
         return [*queued, *(heard for _, _, heard in sorted(self._heard, key=lambda entry: entry[:2]))]
@@ -76,7 +76,7 @@ class LockStep:
         latest = list(self._latest.values())
         return None if None in latest else min(at for at in latest if at is not None)
 
-    def _due(self, queue: deque[Fact], tick: Millis) -> Iterable[Fact]:
+    def _due(self, queue: deque[Timed], tick: Millis) -> Iterable[Timed]:
         """The facts of one source partition up to its last watermark at or before `tick`."""
         last = max((i for i, fact in enumerate(queue) if isinstance(fact, Watermark) and fact.at <= tick), default=-1)
         for _ in range(last + 1):

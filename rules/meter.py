@@ -20,7 +20,7 @@ from msgspec import Struct
 from rules.calendar import Calendar, Day
 from rules.clocks import apart
 from rules.duplicates import DuplicateWindow, content
-from rules.facts import Minutes, Partial, Sums, Watermark
+from rules.facts import AROUND_MIDNIGHT, SEEDS_KEPT, Minutes, Partial, Sums, Told, Watermark
 from rules.moment import DAY, HOUR, MINUTE, Millis
 from rules.policy import Policy
 from rules.records import Reason, Rejected, Usage
@@ -28,8 +28,6 @@ from rules.records import Reason, Rejected, Usage
 # A record may run ahead of the partition's clock by this much: clocks of gateways differ, a wrong year is a mistake.
 AHEAD: Millis = 10 * MINUTE
 MINUTES_AN_HOUR = 60
-# Of one (model, day): a row must fit into a message, whatever keys a gateway makes up. Further keys seed nothing.
-SEEDS_KEPT = 1_000
 LONGEST_KEY_HASH = 64
 SUCCEEDED = (None, "success")
 
@@ -285,7 +283,7 @@ class PartitionMeter:
             row.unplaced += sums.tokens
             for call in calls:
                 if call.today is not None:
-                    self._seed(row.seeds, call.key_hash or "", max(0, call.today - (call.total_tokens or 0)))
+                    self._compare_totals(row, minute * MINUTE, call, call.today)
         if sums.tokens:
             sheet = self._hour(model, minute // MINUTES_AN_HOUR)
             if self._advance(sheet, offset):
@@ -311,11 +309,23 @@ class PartitionMeter:
                 estimated += 1
         return Sums(tokens, len(calls), prompt, completion, cached, cache_hits, failed, estimated, guarded)
 
-    def _seed(self, seeds: dict[str, int], key_hash: str, start: int) -> None:
-        if key_hash in seeds:
-            seeds[key_hash] = min(start, seeds[key_hash])
-        elif len(seeds) < SEEDS_KEPT and len(key_hash) <= LONGEST_KEY_HASH:
-            seeds[key_hash] = start
+    def _compare_totals(self, row: Partial, at: Millis, call: Call, today: int) -> None:
+        """Note what the gateway says it has counted. A total that is newer and lower began anew: it seeds nothing."""
+        named, key = row.scope == f"model:{call.model}", call.key_hash or ""
+        key = key if named else f"{call.model}/{key}"  # a gateway counts by the name it knows
+        tokens, known = call.total_tokens or 0, row.told.get(key)
+        start = max(0, today - tokens)
+        if known is None:
+            if len(row.told) < SEEDS_KEPT and len(key) <= LONGEST_KEY_HASH:
+                row.told[key] = Told(at, today, tokens)
+                row.seeds[key] = min(start, row.seeds.get(key, start))
+            return
+        is_newer = (at, today) >= (known.at, known.today)
+        began_anew = is_newer and today < known.today
+        if start < row.seeds[key] and not began_anew and at < self._calendar.end(row.day) - AROUND_MIDNIGHT:
+            row.seeds[key] = start
+        newest = (at, today) if is_newer else (known.at, known.today)
+        row.told[key] = Told(*newest, known.counted + tokens)
 
     def _advance(self, row: Partial | Minutes, offset: int) -> bool:
         """Move the row's last offset; false if the row has this offset in it already."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from rules.scope_facts import FactSpec, FactValue, decimal, flag, text, whole
 
 MODEL_FACTS: tuple[FactSpec, ...] = (
@@ -29,9 +27,6 @@ MODEL_FACTS: tuple[FactSpec, ...] = (
     decimal("reading_age_seconds", "age of the newest reading in seconds; null where there is none", nullable=True),
     text("unknown_mode", 'the policy\'s word for unknown or stale: "close" or "hold"', "close", "hold"),
 )
-
-SCOPE_FACTS: Mapping[str, tuple[FactSpec, ...]] = {"model": MODEL_FACTS}
-"""The kinds of scope whose rules are evaluated."""
 
 
 def model_facts(  # one argument a row of the table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -10,6 +10,7 @@ from msgspec import Struct
 from rules.account import Account
 from rules.alerts import Alert
 from rules.day_book import DayBook
+from rules.facts import Charge
 from rules.moment import Millis
 from rules.pool_state import Bounds, Metered, Notice
 from rules.ruling import Ruling
@@ -37,3 +38,4 @@ class Outcome(Struct):
     sight: Sight | None = None  # of a model: what it was made from, to be looked at before anything else is applied
     because: Callable[[], Struct] | None = None  # what it stands on; asked for before anything else is applied
     closed: DayBook | None = None  # of the day before, now that all its usage has arrived
+    tells: Sequence[Charge] = ()  # what another scope needs to know

@@ -129,20 +129,22 @@ class Budget(Struct, frozen=True, kw_only=True):
     over: str = "degrade"  # what happens beyond it: degrade, block, warn
 
 
-class Spend(Struct, frozen=True, kw_only=True):
-    """The money at which everything online closes."""
-
-    daily: Decimal
-    currency: str = "CNY"
-    basis: str = "charged"  # tokens beyond the free pool (high estimate); list: every token
-
-
 class Price(Struct, frozen=True, kw_only=True):
     """Money per million tokens, exact. None: cached input costs what input costs."""
 
     input: Decimal
     output: Decimal
     cached_input: Decimal | None = None
+    since: str = ""  # valid from this accounting day on; "": always
+
+
+class Spend(Struct, frozen=True, kw_only=True):
+    """The money at which everything online closes."""
+
+    daily: Decimal
+    currency: str = "CNY"
+    basis: str = "charged"  # tokens beyond the free pool (high estimate); list: every token
+    unknown_price: Price | None = None  # of a model without a price; None: the dearest that is known
 
 
 class Rate(Struct, frozen=True, kw_only=True):
@@ -204,7 +206,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     tenant_default: Budget = Budget()
     tenants: dict[str, Budget] = {}
     spend: Spend | None = None
-    prices: dict[str, Price] = {}
+    prices: dict[str, tuple[Price, ...]] = {}  # by model, in order of their beginning
     limits: dict[str, Rate] = {}  # per_ip, per_user
     rules: tuple[RuleSpec, ...] = ()
     lateness: Millis = 5 * SECOND  # how long a record may be under way
@@ -231,8 +233,18 @@ class Policy(Struct, frozen=True, kw_only=True):
     def dormant(self) -> tuple[str, ...]:
         """Sections that are checked and kept but bind nobody yet; an operator must not take them for protection."""
         budgets = self.tenants or self.tenant_default != Budget()
-        given = {"tenants": budgets, "limits": self.limits, "spend": self.spend, "prices": self.prices}
+        given = {"tenants": budgets, "limits": self.limits}
         return tuple(name for name, content in given.items() if content)
+
+    @property
+    def counts_money(self) -> bool:
+        """Whether what tokens cost matters to the operator."""
+        return self.spend is not None or bool(self.prices)
+
+    @property
+    def currency(self) -> str:
+        """Of all money."""
+        return "CNY" if self.spend is None else self.spend.currency
 
     def hashed(self) -> Policy:
         """With the hash of its content. Called while channels hold references, so that no secret goes into it."""

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from rules.alerts import Kind
 from rules.arrivals import find_arrivals, remember_packages
-from rules.bounds import bounds, charged_at_most, charged_for_certain
+from rules.bounds import bounds, charged_at_most, charged_for_certain, published
 from rules.clocks import apart
 from rules.contradictions import Finding, Verdict, examine
 from rules.ends import forget, high_end, low_end
-from rules.evidence import is_empty, low_counts, witness
+from rules.evidence import CLOCKS_DIFFER, is_empty, low_counts, witness
 from rules.expiry import record_expired
 from rules.lag_bound import lag_in_force, learned, needed, undone
 from rules.losses import raise_floor, with_loss
@@ -122,9 +122,9 @@ def _bound_changes(state: PoolState, at: Millis) -> None:
 
 
 def _arrive(state: PoolState, terms: ModelTerms, metered: Metered, change: Change) -> Notice:
-    low, high = low_end(state, terms, metered, change.seen), high_end(state, terms, metered, change.seen)
+    low, high = published(low_end(state, terms, metered, change.seen), high_end(state, terms, metered, change.seen))
     certain = charged_for_certain(high, metered, change.came)
-    at_most = charged_at_most(state, low, metered.curve.begun_by(change.at), metered)
+    at_most = charged_at_most(state, low, metered.curve.begun_by(change.at + CLOCKS_DIFFER), metered)
     change = replace(change, charged_low=certain, charged_high=max(certain, at_most))
     insort(state.changes, change, key=lambda known: known.at)
     state.grant += 1

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rules.alerts import Alert
 from rules.facts import Heard, Scope
@@ -18,6 +19,7 @@ from rules.policy import Policy
 from rules.records import Calibration, Clock, Control, Reading, Record, Refusal, Rejected, Usage
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
+from rules.switch import addressed
 
 
 class Replayed(Struct, frozen=True):
@@ -80,8 +82,12 @@ class Replay:
             self._feed_usage([record])
             return
         if isinstance(record, Reading | Calibration | Control):
-            scope = record.scope if isinstance(record, Control) else f"model:{self._policy.canonical(record.model)}"
-            self.judge.apply(Heard(scope, record, f"replay/0/{self._offset}"))
+            model = "" if isinstance(record, Control) else self._policy.canonical(record.model)
+            scope = addressed(record) if isinstance(record, Control) else f"model:{model}"
+            if isinstance(scope, Rejected):
+                self.rejected.append(scope)
+            else:
+                self.judge.apply(Heard(scope, record, f"replay/0/{self._offset}"))
             self._waiting += [record] if isinstance(record, Reading) else []
         elif isinstance(record, Refusal):
             scope = f"model:{self._policy.canonical(record.model)}"
@@ -100,6 +106,10 @@ class Replay:
         self.meter.duplicates.trim(self._offset)
         self.meter.forget()
         outcomes = self.judge.rule(now, every=True)
+        for outcome in tuple(outcomes):
+            for fact in outcome.tells:
+                self.judge.apply(replace(fact, version=(0, self._offset)))
+        outcomes += self.judge.rule(now)
         self.judge.take_rows()
         self.alerts += [alert for outcome in outcomes for alert in outcome.alerts]
         if self._watcher is not None:

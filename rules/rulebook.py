@@ -20,10 +20,13 @@ from rules.scope_facts import Facts, FactSpec
 
 SCOPES = ("model", "tenant", "user", "ip", "global")
 
-ACTIONS = ("kill", "block", "unknown", "degrade", "warn", "allow")
+ACTIONS = ("kill", "ban", "block", "unknown", "degrade", "warn", "allow")
 """Strictest first. `unknown` refuses until something is known: milder than a block, stricter than a cheaper answer."""
 
-RESTRICTING = ("kill", "block", "unknown", "degrade")
+BANNABLE = ("user", "ip")
+"""Scopes of which the effect `ban` is known."""
+
+RESTRICTING = ("kill", "ban", "block", "unknown", "degrade")
 
 
 class Asked(Struct, frozen=True):
@@ -115,12 +118,13 @@ def _verdict(fired: Sequence[Rule], facts: Facts) -> Verdict:
 
 
 def _with_failures(fired: Sequence[Rule], failed: Mapping[str, str], facts: Facts) -> Verdict:
-    """A rule that decides only because it failed says so. A failing kill blocks: a kill would outlast the failure."""
+    """A rule that decides only because it failed says so. A failing kill or ban blocks: it would outlast
+    the failure."""
 
     def applied(rule: Rule) -> RuleSpec:
         if rule.spec.name not in failed:
             return rule.spec
-        action = "block" if rule.spec.action == "kill" else rule.spec.action
+        action = "block" if rule.spec.action in {"kill", "ban"} else rule.spec.action
         return replace(rule.spec, action=action)
 
     ready = sorted((_excused(rule, applied(rule), failed.get(rule.spec.name)) for rule in fired), key=_strictness)
@@ -163,6 +167,10 @@ def mistakes(spec: RuleSpec, facts: Mapping[str, Sequence[FactSpec]]) -> list[tu
     found += [("says", wrong) for sentence in sentences if (wrong := _wrong_saying(sentence, known))]
     if spec.action not in ACTIONS:
         found.append(("then.action", f"{shown(spec.action)} is not known here{meant(spec.action, ACTIONS)}"))
+    if spec.action == "ban" and spec.scope not in BANNABLE:
+        found.append(
+            ("then.action", f"a {spec.scope} is not banned, only {' and '.join(BANNABLE)}; write kill or block")
+        )
     return found
 
 

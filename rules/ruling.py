@@ -3,16 +3,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 from rules.calendar import Day
 from rules.facts import Scope
 from rules.moment import MINUTE, Millis
+from rules.policy import Mode, Policy
 from rules.pool_state import NO_POOL, Bounds
-from rules.rulebook import Asked
+from rules.rulebook import Asked, Verdict
+from rules.saying import OBSERVED
 
 # How often a ruling in which only `used` moved is written into the history. Redis always holds the newest.
 HEARTBEAT: Millis = MINUTE
+
+PUBLISHED = {"ban": "kill"}
+"""What gates are told: to them a ban is the kill of one user or address."""
 
 
 class Ruling(Struct, frozen=True, kw_only=True):
@@ -41,6 +48,8 @@ class Ruling(Struct, frozen=True, kw_only=True):
     observed: bool = False  # the policy only observes: no gateway is to hold calls against the numbers
     prices: dict[str, int] = {}  # of a model, as a decision carries them
     basis: str = ""
+    unit: str = ""  # the currency of `limit` and `used` in nano-units; empty: they are tokens
+    money: dict[str, int] = {}  # of a model's day, in nano-units: charged_low, charged_high, list
     bounds: Bounds = NO_POOL
 
     @property
@@ -52,6 +61,27 @@ class Ruling(Struct, frozen=True, kw_only=True):
     def pool_high(self) -> int | None:
         """Tokens the day has at most."""
         return None if self.bounds.pool_high is None else self.bounds.pool_high - self.base
+
+
+def ruled(verdict: Verdict, policy: Policy, **known: Any) -> Ruling:
+    """The ruling of a verdict under a policy. `known`: the fields that neither of them says; numbers left out are
+    nothing."""
+    action = PUBLISHED.get(verdict.action, verdict.action)
+    observing = policy.mode is Mode.OBSERVE
+    would = {name: text.format(action=verdict.action) if observing else "" for name, text in OBSERVED.items()}
+    numbers: dict[str, Any] = {"limit": None, "used": 0, "base": 0, "guarded": {}, "formula": "", "wall": ""}
+    return Ruling(
+        action="allow" if observing else action,
+        observed=observing,
+        rule=verdict.rule,
+        reason=would["en"] + verdict.reason,
+        told=would[policy.alerts.language] + verdict.told,
+        severity=verdict.severity,
+        policy=policy.hash,
+        failed=verdict.failed,
+        asked=verdict.asked,
+        **(numbers | known),
+    )
 
 
 def changed(before: Ruling | None, after: Ruling) -> bool:
@@ -68,7 +98,7 @@ def is_history(before: Ruling | None, after: Ruling) -> bool:
 
 
 def _numbers(ruling: Ruling) -> tuple[object, ...]:
-    return (*_verdict(ruling), ruling.used, ruling.reason, ruling.base, ruling.guarded, ruling.bounds)
+    return (*_verdict(ruling), ruling.used, ruling.reason, ruling.base, ruling.guarded, ruling.bounds, ruling.money)
 
 
 def _verdict(ruling: Ruling) -> tuple[object, ...]:

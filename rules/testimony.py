@@ -146,6 +146,7 @@ def _testify(court: Court, evidence: Evidence, parts: tuple[Part, ...]) -> Said:
         ending=ending_soon(evidence, lag, now),
         lost=surely_lost(evidence, curve, lag, now),
         unmetered=round(share * (curve.total - curve.ended_by(evidence.asked - lag))) if share else 0,
+        doubtful=evidence.balance + surely_settled(evidence, curve, lag) - ending_soon(evidence, lag, now) - low,
         came_low=raised_low(low, evidence.at, changes, now) - low,
         came_high=raised_high(high, evidence.at, changes, curve, now) - high,
         entered=evidence.entered,

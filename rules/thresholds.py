@@ -30,6 +30,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     at: Millis
     used: int | None
     limit: int | None
+    unit: str = ""
     grant: int = 0
     pool_low: int | None = None
     pool_high: int | None = None
@@ -165,6 +166,7 @@ def _alert(standing: Standing, threshold: float, what: str = "") -> Alert:
         until=standing.until,
         used=standing.used,
         limit=standing.limit,
+        unit=standing.unit,
         pool_low=standing.pool_low,
         pool_high=standing.pool_high,
         charged_high=standing.charged_high,

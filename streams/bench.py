@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from rules.alerts import Alert
 from rules.engine_watch import EngineRow, EngineWatch
-from rules.facts import Fact, Scope, Watermark
+from rules.facts import Charge, Fact, Scope, Timed, Watermark
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import SECOND, Millis
@@ -23,6 +24,7 @@ FORMER_WAITING_ROW = "waiting"  # all of them in one, by earlier versions
 EPOCH_ROW = "epoch"
 ENGINE_ROW = "engine"
 REPORTS_KEPT = 1_000
+PAUSE: Millis = SECOND // 5  # between two tellings of other scopes
 TICK: Millis = SECOND  # how often scopes are ruled on without news
 
 Version = tuple[int, int]
@@ -52,11 +54,14 @@ class Bench:
         self._engine = engine
         self._numbered = 0
         self._ruled_all_at: Millis | None = None
-        self._waiting: dict[
-            int, tuple[str, Fact]
-        ] = {}  # by identity: the row of each, held so that none is taken twice
+        # By identity: the row of each, held so that none is taken twice.
+        self._waiting: dict[int, tuple[str, Timed]] = {}
         self._arrived = 0
         self._changes: dict[str, Any] = {EPOCH_ROW: now}
+        self._tick: Millis | None = None  # the last in event time
+        self._charged = False  # since then
+        self._tells: dict[str, Charge] = {}
+        self._told_at: Millis = 0
         self._reports: list[Alert] = []
         self._reported: dict[str, None] = {}  # ids, oldest first: one report of a kind is enough
 
@@ -64,8 +69,8 @@ class Bench:
         """Take up the rows of an earlier owner; versions go on above its own, whatever this machine's clock says."""
         own = dict(rows)
         self.raise_epoch(own.pop(EPOCH_ROW, 0))
-        waiting = [(key, msgspec.convert(own.pop(key), Fact)) for key in sorted(own) if key.startswith(WAITING)]
-        former = msgspec.convert(own.pop(FORMER_WAITING_ROW, []), list[Fact])
+        waiting = [(key, msgspec.convert(own.pop(key), Timed)) for key in sorted(own) if key.startswith(WAITING)]
+        former = msgspec.convert(own.pop(FORMER_WAITING_ROW, []), list[Timed])
         said = own.pop(ENGINE_ROW, None)
         if self._engine is not None and said is not None:
             self._engine.row = msgspec.convert(said, EngineRow)
@@ -94,6 +99,10 @@ class Bench:
                 self._engine.hear(fact)
             self.judge.apply(fact)
             return
+        if isinstance(fact, Charge):  # told by another judge at its own tick, so it has come of age
+            self.judge.apply(fact)
+            self._charged = True
+            return
         self._lockstep.add(fact)
         if isinstance(fact, Watermark) and fact.source != "usage":
             self.judge.apply(fact)
@@ -109,11 +118,23 @@ class Bench:
                 self._watch(self._engine, now)
             return
         for tick in self._lockstep.steps(self.judge):
+            self._tick, self._charged = tick, False
             yield from self._number(self.judge.rule(tick, every=True))
+        if self._charged and self._tick is not None:
+            self._charged = False
+            yield from self._number(self.judge.rule(self._tick))
 
     def again(self) -> Iterator[Ruled]:
         """The current rulings of all scopes under new versions."""
         return self._number(self.judge.current())
+
+    def take_tells(self, now: Millis) -> list[Charge]:
+        """What other scopes are to be told: at most a few times a second, of each the newest."""
+        if self._lockstep is None and 0 <= now - self._told_at < PAUSE:
+            return []
+        tells, self._tells = list(self._tells.values()), {}
+        self._told_at = now if tells else self._told_at
+        return tells
 
     def report(self, scope: Scope, alert: Callable[[Ruling], Alert]) -> bool:
         """Keep an alert about a scope for the next flush; false if the scope is not ours, or nothing was ruled about
@@ -142,7 +163,7 @@ class Bench:
             rows |= self._waiting_rows(self._lockstep.waiting())
         return rows
 
-    def _wait_again(self, lockstep: LockStep, waiting: list[tuple[str, Fact]], former: list[Fact]) -> None:
+    def _wait_again(self, lockstep: LockStep, waiting: list[tuple[str, Timed]], former: list[Timed]) -> None:
         """What waited goes on waiting, in the order in which it came."""
         for key, fact in waiting:
             lockstep.add(fact)
@@ -153,7 +174,7 @@ class Bench:
         if former:
             self._changes[FORMER_WAITING_ROW] = None
 
-    def _waiting_rows(self, facts: Iterable[Fact]) -> dict[str, Any]:
+    def _waiting_rows(self, facts: Iterable[Timed]) -> dict[str, Any]:
         """What waits has a row each, so that a flush writes what came and what went, however much waits."""
         before, self._waiting = self._waiting, {}
         rows: dict[str, Any] = {}
@@ -181,4 +202,6 @@ class Bench:
     def _number(self, outcomes: Iterable[Outcome]) -> Iterator[Ruled]:
         for outcome in outcomes:
             self._numbered += 1
-            yield Ruled(outcome, (self.epoch, self._numbered))
+            version = (self.epoch, self._numbered)
+            self._tells |= {fact.key: replace(fact, version=version) for fact in outcome.tells}
+            yield Ruled(outcome, version)

@@ -12,7 +12,6 @@ from msgspec import Struct
 from rules.account import Account
 from rules.ledger import Ledger
 from rules.moment import to_rfc3339
-from rules.pool_state import NO_POOL
 from rules.ruling import Ruling
 
 
@@ -46,8 +45,9 @@ def to_decision(
         counted_gate=ruling.guarded,
         prices=ruling.prices,
         basis=ruling.basis,
+        money=ruling.money,
         because={} if grounds is None else msgspec.to_builtins(grounds),
-        **({} if ruling.bounds == NO_POOL else _pool(ruling)),
+        **(_pool(ruling) if ruling.bounds.lag_bound else {}),
         **({} if account is None else _told(account, zone)),
     )
 

@@ -26,6 +26,7 @@ from streams.bench import Bench, Ruled
 from streams.dead_letters import DeadLetters
 from streams.decision import to_decision
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
+from streams.facts_topic import FactsTopic
 from streams.legacy_input import legacy_input
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
@@ -56,6 +57,7 @@ class JudgeStep:
     ) -> None:
         self.topic = topics.facts
         self._topics = topics
+        self._facts = FactsTopic(topics.facts, partitions)
         self._partitions = partitions
         self._policy = policy
         self._rulebook = rulebook
@@ -78,6 +80,7 @@ class JudgeStep:
         engine = None
         if partition == facts_partition(GLOBAL, self._partitions):
             engine = EngineWatch(self._policy.alerts, self._policy.calendar(), self._clock())
+        self._attend(partition, judge)
         bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), engine)
         bench.restore(restored.rows)
         self._benches[partition] = bench
@@ -100,6 +103,7 @@ class JudgeStep:
         bench = self._benches[partition]
         outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled)]
         outputs += [self._close(scope) for scope in bench.judge.take_closed()]
+        outputs += [self._facts.to_scope(fact.scope, fact) for fact in bench.take_tells(moment.now)]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         outputs += self._refused.pop(partition, ())
         if moment.whole:  # once a second is often enough for gauges, which cost more than a ruling
@@ -121,6 +125,7 @@ class JudgeStep:
         self._policy, self._rulebook = active.policy, active.rulebook
         for partition, bench in self._benches.items():
             bench.adopt(active.policy, active.rulebook)
+            self._attend(partition, bench.judge)
             self._touch[partition]()
 
     def outbid(self, scope: str, held: tuple[int, int]) -> None:
@@ -137,6 +142,11 @@ class JudgeStep:
         for partition, bench in self._benches.items():
             if bench.report(scope, alert):
                 self._touch[partition]()
+
+    def _attend(self, partition: int, judge: Judge) -> None:
+        """Where the day's money has a limit gates are told of it before the first token costs anything."""
+        if self._policy.spend is not None and partition == facts_partition(GLOBAL, self._partitions):
+            judge.attend(GLOBAL)
 
     def _close(self, scope: Scope) -> Output:
         """Its keys in Redis end by themselves; the topic of the latest decisions forgets it."""

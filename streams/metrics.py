@@ -156,10 +156,40 @@ class Metrics:
             registry=to,
         )
         self._accounts()
+        self._money()
         self.rule_failures = Counter("blastdoor_rule_failures", "Failed evaluations of a rule.", ["rule"], registry=to)
         self.decisions = Counter(
             "blastdoor_decisions", "Decisions that changed, by action and rule.", ["action", "rule"], registry=to
         )
+
+    def _money(self) -> None:
+        """In the policy's currency, of the accounting day."""
+        to = self.registry
+        self.charged_money = Gauge(
+            "blastdoor_charged_money",
+            "What tokens beyond the free pool cost today, as bounds.",
+            ["model", "bound"],
+            registry=to,
+        )
+        self.list_money = Gauge(
+            "blastdoor_list_money", "What all tokens of today cost at list price.", ["model"], registry=to
+        )
+        self.spend = Gauge(
+            "blastdoor_spend_money", "Money of the day on the policy's basis, over all models.", ["scope"], registry=to
+        )
+        self.spend_assumed = Gauge(
+            "blastdoor_spend_assumed_money",
+            "The part of it that models without a price cost, by assumption.",
+            ["scope"],
+            registry=to,
+        )
+        self.spend_limit = Gauge(
+            "blastdoor_spend_limit_money",
+            "Money at which everything closes; absent without one.",
+            ["scope"],
+            registry=to,
+        )
+        self.closed = Gauge("blastdoor_closed", "1 while the kill switch is closed.", ["scope"], registry=to)
 
     def _accounts(self) -> None:
         to = self.registry

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from rules.documented import SCOPE_FACTS
 from rules.fault import Fault
-from rules.model_facts import SCOPE_FACTS
 from rules.policy import Channel, Policy, Provider, RuleSpec, Sender
 from rules.policy_check import check, check_rules
 from rules.rulebook import Rulebook, override

@@ -14,6 +14,7 @@ from rules.meter import AHEAD, MeterClock
 from rules.moment import MINUTE, Millis
 from rules.policy import Policy
 from rules.records import Calibration, Clock, Control, Reading, Reason, Rejected
+from rules.switch import addressed
 from streams.active import Active
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
@@ -104,10 +105,11 @@ class Route:
         if now is not None and found.at > now + AHEAD:
             return Rejected(Reason.IN_FUTURE, f"the record is {(found.at - now) // MINUTE} min ahead of the clock")
         received = None if self._event_clock else routed.receipt.of(record, found.at)
-        return Heard(self._scope(found), self._named(found), origin, received)
+        scope = self._scope(found)
+        return scope if isinstance(scope, Rejected) else Heard(scope, self._named(found), origin, received)
 
-    def _scope(self, found: Reading | Calibration | Control) -> Scope:
-        return found.scope if isinstance(found, Control) else f"model:{self._policy.canonical(found.model)}"
+    def _scope(self, found: Reading | Calibration | Control) -> Scope | Rejected:
+        return addressed(found) if isinstance(found, Control) else f"model:{self._policy.canonical(found.model)}"
 
     def _named(self, found: Reading | Calibration | Control) -> Reading | Calibration | Control:
         return (

@@ -8,7 +8,9 @@ from blastdoor_gateway.contract import Action
 from prometheus_client import Gauge
 
 from rules.account import Account
+from rules.facts import GLOBAL
 from rules.ledger import Amount
+from rules.prices import NANO
 from rules.ruling import Ruling
 from streams.metrics import Metrics
 
@@ -28,6 +30,8 @@ def show(metrics: Metrics, ruling: Ruling) -> None:
     kind, _, name = ruling.scope.partition(":")
     if kind == "model" and metrics.shows(name):
         _show_model(metrics, name, ruling)
+    elif kind == GLOBAL:
+        _show_spend(metrics, ruling)
 
 
 def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:
@@ -41,16 +45,29 @@ def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:
     _set(metrics.reading, None if bounds.reading_at is None else bounds.reading_at / 1000, model)
     for action in Action:
         metrics.action.labels(model=model, action=action.value).set(action.value == ruling.action)
+    if ruling.money:
+        _set_ends(metrics.charged_money, model, ruling.money["charged_low"] / NANO, ruling.money["charged_high"] / NANO)
+        _set(metrics.list_money, ruling.money["list"] / NANO, model)
+
+
+def _show_spend(metrics: Metrics, ruling: Ruling) -> None:
+    metrics.spend.labels(scope=GLOBAL).set(ruling.used / NANO)
+    metrics.spend_assumed.labels(scope=GLOBAL).set(ruling.money.get("assumed", 0) / NANO)
+    _set(metrics.spend_limit, None if ruling.limit is None else ruling.limit / NANO, GLOBAL)
+    metrics.closed.labels(scope=GLOBAL).set(ruling.action == Action.KILL.value)
 
 
 def hide(metrics: Metrics, scope: str) -> None:
     """Take the gauges of a scope away: another worker rules on it now, and two answers would be one too many."""
     kind, _, model = scope.partition(":")
+    if kind == GLOBAL:
+        for gauge in (metrics.spend, metrics.spend_assumed, metrics.spend_limit, metrics.closed):
+            _set(gauge, None, GLOBAL)
     if kind != "model":
         return
-    for gauge in (metrics.used, metrics.limit, metrics.lag_bound, metrics.reading):
+    for gauge in (metrics.used, metrics.limit, metrics.lag_bound, metrics.reading, metrics.list_money):
         _set(gauge, None, model)
-    for gauge in (metrics.pool, metrics.lag_tokens, metrics.charged):
+    for gauge in (metrics.pool, metrics.lag_tokens, metrics.charged, metrics.charged_money):
         _set_ends(gauge, model, None, None)
     for action in Action:
         _set(metrics.action, None, model, action.value)

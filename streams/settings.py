@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,10 @@ from urllib.parse import urlsplit
 
 DEFAULT_HTTP = "127.0.0.1:6066"
 VARIABLES = {name: f"BLASTDOOR_{name.upper()}" for name in ("kafka", "redis", "policy", "http", "prefix")}
+
+
+_ADDRESS = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")  # without a port it is Kafka's own
+_PREFIX = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 class SettingsError(Exception):
@@ -37,7 +42,25 @@ class Settings:
         if urlsplit(options.get("redis") or "").password:
             raise SettingsError("a password on the command line is seen by everybody: set BLASTDOOR_REDIS instead")
         found: dict[str, Any] = {name: os.environ[key] for name, key in VARIABLES.items() if key in os.environ}
-        return cls(**(found | {name: value for name, value in options.items() if value is not None}))
+        settings = cls(**(found | {name: value for name, value in options.items() if value is not None}))
+        settings.check()
+        return settings
+
+    def check(self) -> None:
+        """What a library would answer with a traceback, or with a part of a password. Raises SettingsError."""
+        for address in self.kafka.split(","):
+            found = _ADDRESS.fullmatch(address.strip())
+            if found is None or not 0 < int(found[1] or 9092) < 65_536:
+                raise SettingsError(f"BLASTDOOR_KAFKA is HOST:PORT, several with commas between, not {address!r}")
+        if not _PREFIX.fullmatch(self.prefix):
+            raise SettingsError(
+                "BLASTDOOR_PREFIX is letters, digits, '.', '_' and '-', 100 at most: topics are named so"
+            )
+        if not _is_redis(self.redis):
+            raise SettingsError(
+                "BLASTDOOR_REDIS is a URL like redis://HOST:6379/0 (rediss:// is TLS; in a password write"
+                " %23 for #, %2F for /, %40 for @)"
+            )
 
     def on_event_clock(self) -> Self:
         """The same settings for recordings: their own topics and keys."""
@@ -47,6 +70,17 @@ class Settings:
     def legacy_prefix(self) -> str:
         """Empty in production: the keys gateways know. In event mode the keys of recordings are kept apart."""
         return f"{self.prefix}:" if self.event_clock else ""
+
+
+def _is_redis(url: str) -> bool:
+    """Whether it can be connected to; what is wrong is not told, for it may be a piece of the password."""
+    try:
+        found = urlsplit(url)
+        port_is_one = found.port is None or found.port > 0
+    except ValueError:
+        return False
+    where = found.path if found.scheme == "unix" else found.hostname
+    return found.scheme in {"redis", "rediss", "unix"} and bool(where) and port_is_one and not found.fragment
 
 
 def state_directory() -> Path:

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from blastdoor_gateway.admission import Layer, Outage, Request
 from blastdoor_gateway.answers import Fields
-from blastdoor_gateway.calendar import MINUTE, SECOND, Millis
+from blastdoor_gateway.calendar import HOUR, SECOND, Millis
 from blastdoor_gateway.config import Budget, Engine, Gate, Over, Rate, Spend
 from blastdoor_gateway.contract import Keys
 from blastdoor_gateway.memory import Memory
@@ -65,9 +65,9 @@ def trials(gate: Gate) -> Iterator[Trial]:
     if gate.per_ip is not None:
         address = f"fd00:{name[:4]}:{name[4:8]}:{name[8:12]}::1"
         asked = Request(request_id=name, model=name, address=address)
-        yield Trial("per_ip", Layer.RATE, replace(bare, per_ip=Rate(1, MINUTE)), asked, times=2)
+        yield Trial("per_ip", Layer.RATE, replace(bare, per_ip=Rate(1, HOUR)), asked, times=2)
     if gate.per_user is not None:
-        yield Trial("per_user", Layer.RATE, replace(bare, per_user=Rate(1, MINUTE)), request, times=2)
+        yield Trial("per_user", Layer.RATE, replace(bare, per_user=Rate(1, HOUR)), request, times=2)
     for window, limit in _budgets(gate).items():
         budget = Budget(**{f"{window}_tokens": limit}, over=Over.BLOCK)
         asked = Request(request_id=name, model=name, tenant=name, tokens=limit + 1)

@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
+from urllib.parse import urlsplit
 
-from blastdoor_gateway.config import Gate
+from blastdoor_gateway.config import ConfigError, Gate
 from blastdoor_gateway.config_file import load_gate
 from blastdoor_gateway.events.secure import KafkaSecurity
 
@@ -59,9 +60,25 @@ class Settings:
         given = {
             name: found.get(f"BLASTDOOR_{name.upper()}") for name in ("redis", "kafka", "intake", "token", "source")
         }
+        if not _is_redis(given["redis"] or "redis://localhost"):
+            raise ConfigError(
+                "BLASTDOOR_REDIS is a URL like redis://HOST:6379/0; in a password write %23 for #, %2F for /"
+            )
         security = {name: found.get(f"BLASTDOOR_KAFKA_{end}") for name, end in _SECURITY.items()}
         return cls(
             gate=gate,
             security=KafkaSecurity(**{name: value for name, value in security.items() if value}),
             **{name: value for name, value in given.items() if value},
         )
+
+
+def _is_redis(url: str) -> bool:
+    """Whether it can be connected to. What is wrong is not told: a sign in a password that cuts the URL makes a port
+    of the password."""
+    try:
+        found = urlsplit(url)
+        port_is_one = found.port is None or found.port > 0
+    except ValueError:
+        return False
+    where = found.path if found.scheme == "unix" else found.hostname
+    return found.scheme in {"redis", "rediss", "unix"} and bool(where) and port_is_one and not found.fragment

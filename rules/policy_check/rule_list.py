@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rules.alerts import Severity
+from rules.documented import SCOPE_FACTS
 from rules.fault import Fault, Lines, Path
-from rules.model_facts import SCOPE_FACTS
 from rules.policy import RuleSpec
 from rules.policy_check.inspection import Inspection, anything
 from rules.policy_check.values import BadValueError, Read, choice, plain_name, text, whole

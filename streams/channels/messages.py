@@ -11,6 +11,7 @@ from msgspec.structs import replace as replace_alert
 
 from rules.alerts import Alert, Kind
 from rules.moment import EARLIEST, LATEST, Millis, to_datetime
+from rules.prices import in_words
 from streams.channels.digests import report
 from streams.channels.layout import Line, Message
 from streams.channels.phrases import Phrase, Words
@@ -67,6 +68,8 @@ def _what_is_over(alert: Alert, words: Words) -> str:
 def _phrase(alert: Alert, words: Words) -> Phrase:
     if alert.kind is Kind.RECOVERED and alert.ends and alert.ends[0].kind is Kind.THRESHOLD:
         return words.back
+    if alert.kind is Kind.RULE and alert.rule in words.rules:
+        return words.rules[alert.rule]
     if alert.kind is not Kind.THRESHOLD:
         return words.kinds[alert.kind]
     full = alert.threshold is not None and alert.threshold >= 1
@@ -88,12 +91,12 @@ def _share(threshold: float | None) -> str:
 def _numbers(alert: Alert, words: Words) -> Iterator[Line]:
     labels = words.labels
     if alert.used is not None:
-        yield Line(labels["used"], f"{alert.used:,} tokens")
+        yield Line(labels["used"], _amount(alert.used, alert.unit))
     if alert.limit is not None:
-        yield Line(labels["limit"], f"{alert.limit:,} tokens{_part(alert.used, alert.limit)}")
+        yield Line(labels["limit"], f"{_amount(alert.limit, alert.unit)}{_part(alert.used, alert.limit)}")
     if alert.used is not None and alert.limit is not None:
         left = alert.limit - alert.used
-        yield Line(labels["left" if left >= 0 else "over"], f"{abs(left):,} tokens")
+        yield Line(labels["left" if left >= 0 else "over"], _amount(abs(left), alert.unit))
     if alert.pool_low is not None or alert.pool_high is not None:
         yield Line(labels["pool"], f"{_known(alert.pool_low, words)} ~ {_known(alert.pool_high, words)} tokens")
     if alert.charged_high:
@@ -114,6 +117,11 @@ def _texts(alert: Alert, words: Words, zone: tzinfo) -> Iterator[Line]:
     again = f" ({labels['round'].format(n=alert.grant + 1)})" if alert.grant else ""
     yield Line(labels["window"], plain(alert.window, 100) + again)
     yield Line(labels["at"], _local(alert.at, zone))
+
+
+def _amount(number: int, unit: str) -> str:
+    """Tokens, or money in nano-units of a currency."""
+    return f"{in_words(number)} {plain(unit, 20)}" if unit else f"{number:,} tokens"
 
 
 def said(alert: Alert, language: str) -> str:

@@ -32,6 +32,7 @@ class Words:
     labels: Mapping[str, str]
     thresholds: Mapping[tuple[str, bool], Phrase]
     kinds: Mapping[str, Phrase]
+    rules: Mapping[str, Phrase]  # built-in rules that say more than that they decide
     back: Phrase  # under the limit again
     many: str  # the title of several alerts in one message: `{n}`, and the `{title}` of the most severe
     more: str  # `{names}`, and that there are `{n}` more, `{all}` in all
@@ -44,4 +45,4 @@ class Words:
     def who(self, scope: str) -> str:
         """A scope for people."""
         kind, _, name = scope.partition(":")
-        return plain(f"{self.scopes.get(kind, kind)} {name}", 200)
+        return plain(f"{self.scopes.get(kind, kind)} {name}".rstrip(), 200)

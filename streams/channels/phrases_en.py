@@ -26,6 +26,16 @@ THRESHOLDS = {
         "Usage beyond the cap is not returned, so the free pool shrinks for good; it is not necessarily charged.",
         "Leave the rest for tomorrow; if it must go on, an administrator can raise the daily cap.",
     ),
+    ("spend", False): Phrase(
+        "{share} of the day's money is spent",
+        "So much was spent today, by the higher estimate; at the limit everything online is closed.",
+        "See which model costs it (blastdoor_spend_money); move work that can wait to another day.",
+    ),
+    ("spend", True): Phrase(
+        "kill switch: the day's money is spent ({share})",
+        "Everything online is closed until the next day: no further calls, no further cost.",
+        "Find the cause first. Then blastdoor resume global, which grants the same amount once more.",
+    ),
     ("", False): Phrase(
         "{who} has used {share} of its quota",
         "The quota is not used up; once it is, calls are degraded or blocked as the policy says.",
@@ -109,10 +119,25 @@ KINDS: dict[str, Phrase] = {
         "The lag bound covers it as long as lag and difference together stay under it; beyond that calls are charged.",
         "Synchronise the clocks of gateways, poller and engine; where times are behind, look for held-up records.",
     ),
+    Kind.USAGE_MISSING: Phrase(
+        "calls of {who} are missing from our count",
+        "The pool is smaller than it looks until readings show it, and calls let through by then may be charged.",
+        "See whether every gateway's log is shipped whole: a stopped shipper, a file rotated away, dead letters.",
+    ),
     Kind.EXPIRING: Phrase(
         "a package of {who} will end with tokens left",
         "What is not used by then is lost for good and shrinks the free pool; nothing is charged because of it.",
         "Plan calls before it ends; with the daily usage above nothing would be lost.",
+    ),
+    Kind.CHARGED: Phrase(
+        "{who} probably used tokens beyond its free pool",
+        "They are charged at list price: tokens and money above, at least and at most. It is not refunded.",
+        "Check why calls passed: a gate that runs open, calls around the gateway, or a buffer that is too small.",
+    ),
+    Kind.UNPRICED: Phrase(
+        "{who} has no price in the policy",
+        "Its cost is an assumption: `spend.unknown_price`, else the dearest price known. The kill switch counts it.",
+        "Add the model under `prices` in the policy, or an alias if it is another spelling of a known one.",
     ),
     Kind.BLOCK_IGNORED: Phrase(
         "calls to {who} go on although they are refused",
@@ -166,6 +191,35 @@ KINDS: dict[str, Phrase] = {
     ),
 }
 
+RULES: dict[str, Phrase] = {
+    "global-killed": Phrase(
+        "kill switch: everything is closed by an operator",
+        "No call passes at all until somebody resumes, so nothing is charged.",
+        "Who and why stands above; blastdoor resume global opens again.",
+    ),
+    "global-spend-reached": Phrase(
+        "kill switch: the day's money is spent",
+        "Everything online is closed until the next day: no further calls, no further cost.",
+        "Find the cause first. Then blastdoor resume global, which grants the same amount once more.",
+    ),
+    **dict.fromkeys(
+        ("user-killed", "ip-killed"),
+        Phrase(
+            "{who} is closed by an operator",
+            "No call of it passes until somebody resumes, so it costs nothing.",
+            "Who and why stands above; blastdoor resume opens it again.",
+        ),
+    ),
+    **dict.fromkeys(
+        ("user-banned", "ip-banned"),
+        Phrase(
+            "{who} is banned by an operator",
+            "No call of it passes while the ban lasts, so it costs nothing.",
+            "Who and why stands above; blastdoor unban lifts it.",
+        ),
+    ),
+}
+
 BACK = Phrase(
     "{who} is back under its limit",
     "Calls up to the limit are free of charge again; thresholds are announced anew.",
@@ -210,6 +264,7 @@ EN = Words(
     },
     thresholds=THRESHOLDS,
     kinds=KINDS,
+    rules=RULES,
     back=BACK,
     again="still: {title}",
     hours="{h} h {m} min",

@@ -26,6 +26,16 @@ THRESHOLDS = {
         "已到返还上限：再用的部分次日不返还，启动资金会永久减少；未必当场计费。",
         "剩余任务留到次日；确需继续，请由管理员调高每日上限。",
     ),
+    ("spend", False): Phrase(
+        "当日花费已达限额的 {share}",
+        "以上是今日花费的偏高估计；达到限额时，所有在线调用会被熔断。",
+        "用指标 blastdoor_spend_money 查看是哪个模型在花钱；不急的任务改日再做。",
+    ),
+    ("spend", True): Phrase(
+        "熔断：当日花费已达限额 ({share})",
+        "所有在线调用已关闭，直到次日：不再有调用，也不再产生费用。",
+        "先查明原因，再执行 blastdoor resume global；恢复后可再花同样的金额。",
+    ),
     ("", False): Phrase(
         "{who} 已用到配额的 {share}",
         "配额尚未用尽；用尽后的调用会按策略降级或拦截。",
@@ -109,10 +119,25 @@ KINDS: dict[str, Phrase] = {
         "结算滞后与时钟偏差之和仍在滞后上界之内时不产生费用；超出之后放行的调用可能计费。",
         "用 NTP 校准网关、日志采集、余额采集和本机的时钟；时间偏早的，检查记录是否在途中被积压。",
     ),
+    Kind.USAGE_MISSING: Phrase(
+        "{who} 有调用未被计量",
+        "缺失的用量要等余额读数更新后才能看到，在此之前放行的调用可能计费。",
+        "检查各网关的日志是否完整采集：采集进程停止、日志被轮转、死信。",
+    ),
     Kind.EXPIRING: Phrase(
         "{who} 的资源包即将到期，预计用不完",
         "到期前没有用完的额度会失效，启动资金永久减少；不会因此计费。",
         "在到期前安排消耗；每日用量达到上面的数字即可全部用完。",
+    ),
+    Kind.CHARGED: Phrase(
+        "{who} 可能已有用量超出免费额度",
+        "超出部分按原价计费，数量与金额(至少 ~ 至多)见上，不会退还。",
+        "查明调用为何被放行：网关处于放行状态、有调用绕过网关，或安全余量过小。",
+    ),
+    Kind.UNPRICED: Phrase(
+        "策略中没有 {who} 的价格",
+        "其费用只是假设：取 spend.unknown_price，没有则取已知的最高价；熔断按此计入。",
+        "在策略的 prices 中补上该模型；若只是另一种写法，请加入 aliases。",
     ),
     Kind.BLOCK_IGNORED: Phrase(
         "{who} 已被拦截，调用却仍在继续",
@@ -166,6 +191,35 @@ KINDS: dict[str, Phrase] = {
     ),
 }
 
+RULES: dict[str, Phrase] = {
+    "global-killed": Phrase(
+        "熔断：管理员已关闭所有调用",
+        "恢复之前没有任何调用放行，不产生费用。",
+        "操作者与原因见上；执行 blastdoor resume global 恢复。",
+    ),
+    "global-spend-reached": Phrase(
+        "熔断：当日花费已达限额",
+        "所有在线调用已关闭，直到次日：不再有调用，也不再产生费用。",
+        "先查明原因，再执行 blastdoor resume global；恢复后可再花同样的金额。",
+    ),
+    **dict.fromkeys(
+        ("user-killed", "ip-killed"),
+        Phrase(
+            "{who} 已被管理员关闭",
+            "恢复之前它的调用一律不放行，不产生费用。",
+            "操作者与原因见上；执行 blastdoor resume 恢复。",
+        ),
+    ),
+    **dict.fromkeys(
+        ("user-banned", "ip-banned"),
+        Phrase(
+            "{who} 已被管理员封禁",
+            "封禁期间它的调用一律不放行，不产生费用。",
+            "操作者与原因见上；执行 blastdoor unban 解除。",
+        ),
+    ),
+}
+
 BACK = Phrase(
     "{who} 已回到限额以内",
     "限额以内的调用重新免费；新一轮的用量提醒重新开始。",
@@ -210,6 +264,7 @@ ZH = Words(
     },
     thresholds=THRESHOLDS,
     kinds=KINDS,
+    rules=RULES,
     back=BACK,
     again="仍在持续：{title}",
     hours="{h} 小时 {m} 分",

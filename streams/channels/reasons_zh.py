@@ -40,11 +40,27 @@ SENTENCES = {
     "the readings allow {n} at most: they rule": "读数至多允许 {n}，以读数为准",
     "the readings say {n} at least: it rules": "读数至少为 {n}，以校准为准",
     "no rule applies": "没有规则适用",
+    "{n} of {all} tokens that gateways counted today never reached us": (
+        "网关今日计入的 {all} tokens 中有 {n} 从未送达引擎"
+    ),
+    "the policy has no price for {model}: its tokens of the day are taken to cost {money} {currency} at list price": (
+        "策略中没有 {model} 的价格：其当日用量按 {money} {currency}(原价)估算"
+    ),
+    "{low} to {high} tokens went beyond the free pool, for {least} to {most} {currency}": (
+        "{low} 至 {high} tokens 超出免费额度，费用 {least} 至 {most} {currency}"
+    ),
+    "the changed policy file is not in force: {why}": "改动后的策略文件没有生效：{why}",
     "{n} tokens were used lately, though calls are to be refused for {m} min now": (
         "近来仍用了 {n} tokens，而 {m} 分钟以来调用本应被拦截"
     ),
     "{n} tokens end unused from {day} on, at {rate} a day; {needed} a day would use them": (
         "按每日 {rate} 计，自 {day} 起将有 {n} tokens 未用即失效；每日 {needed} 可用完"
+    ),
+    "the policy has no price for {id}: its tokens of the day are taken to cost {money} {name} at list price": (
+        "策略中没有 {id} 的价格：按假设的单价，今日用量计 {money} {name}"
+    ),
+    "{low} to {high} tokens went beyond the free pool, for {least} to {most} {name}": (
+        "{low} 至 {high} tokens 超出免费额度，计费 {least} 至 {most} {name}"
     ),
     "{n} records could not be read within {m} minutes": "{m} 分钟内有 {n} 条记录无法读取",
     "no answer for {m} min": "已 {m} 分钟没有应答",
@@ -68,7 +84,7 @@ SENTENCES = {
     "{provider} refuses to be asked for balances: {why}": "{provider} 拒绝余额查询：{why}",
 }
 NESTED = ("how", "why")  # places that may hold a sentence of their own
-TEXTS = ("id", "by", "key", "names", "provider", *NESTED)  # all other places hold numbers or a day
+TEXTS = ("id", "by", "key", "names", "provider", "model", "currency", *NESTED)  # all other places hold numbers or a day
 LONGEST = 2_000  # characters; names may come from outside, and nobody shall keep us searching
 
 
@@ -90,6 +106,6 @@ def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 def _pattern(english: str) -> str:
     def place(found: re.Match[str]) -> str:
-        return f"(?P<{found[1]}>{'.+?' if found[1] in TEXTS else '-?[0-9][0-9,-]*'})"
+        return f"(?P<{found[1]}>{'.+?' if found[1] in TEXTS else '-?[0-9][0-9.,-]*'})"
 
     return re.sub(r"\\\{(\w+)\\\}", place, re.escape(english))

@@ -43,5 +43,8 @@ def summary(policy: Policy) -> Iterator[str]:
     yield f"rules: {built_in} built in, {len(policy.rules) - built_in} of your own"
     shares = ", ".join(f"{share:.0%}" for share in alerts.thresholds)
     yield f"alerts: at {shares or 'no share'} of a limit, to {', '.join(alerts.send) or 'nobody'}"
+    if (spend := policy.spend) is not None:
+        costs = "tokens beyond the free pool" if spend.basis == "charged" else "every token"
+        yield f"spend: everything closes at {spend.daily:,} {spend.currency} a day; what counts: {costs}"
     if dormant := policy.dormant():
         yield f"checked, but not enforced by this version: {', '.join(dormant)}"

@@ -11,6 +11,7 @@ from aiokafka.errors import KafkaError
 from streams.delivery.log import PartitionLog, ends
 from streams.delivery.rows import recover
 from streams.kafka import connection
+from streams.overheard import overheard
 from streams.topics import CONNECT_SECONDS, BrokerUnavailable
 
 
@@ -34,10 +35,18 @@ async def rows(kafka: str, group: str, step: str) -> AsyncIterator[tuple[str, ms
         raise BrokerUnavailable(msg) from error
 
 
+async def _start(consumer: AIOKafkaConsumer, kafka: str) -> None:
+    with overheard() as talk:
+        try:
+            await consumer.start()
+        except (KafkaError, OSError) as error:
+            raise BrokerUnavailable(talk.about(f"no Kafka broker answers at {kafka}")) from error
+
+
 async def _partitions(kafka: str, topic: str) -> list[int]:
     consumer = AIOKafkaConsumer(**connection(kafka), request_timeout_ms=int(CONNECT_SECONDS * 1000))
     try:
-        await consumer.start()
+        await _start(consumer, kafka)
         return sorted(consumer.partitions_for_topic(topic) or ()) if topic in await consumer.topics() else []
     finally:
         await consumer.stop()

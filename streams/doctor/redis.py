@@ -22,6 +22,7 @@ from streams.wall_clock import wall_clock
 PART, CLOCK = "redis", "clock"
 SKEW_WARNED, SKEW_HARMFUL = 2 * SECOND, 30 * SECOND
 WATCH_SECONDS = 2.0
+SILENT = 30.0  # seconds; a gate calls a heartbeat stale after as many
 
 
 async def examine(settings: Settings) -> list[Finding]:
@@ -107,7 +108,14 @@ async def _engine(redis: Redis, settings: Settings) -> Finding:
     found: Any = await redis.hgetall(Keys(settings.prefix).engine)
     if not found:
         return warning(PART, "no engine is deciding (no heartbeat)", "start a worker, or see why it does not run")
-    age = (wall_clock() - int(found.get("at_ms", 0))) / SECOND
+    beat = str(found.get("at_ms", ""))
+    if not (beat.isascii() and beat.isdigit()):
+        return error(
+            PART, "the engine's heartbeat cannot be read", "somebody else writes it: give gates a user of their own"
+        )
+    age = (wall_clock() - int(beat)) / SECOND
+    if age > SILENT:
+        return warning(PART, f"the engine was last heard of {age:,.0f} s ago", "see why no worker runs")
     workers = sum(str(name).startswith("worker:") for name in found)
     version = str(found.get("version", "?"))
     return fine(PART, f"{workers} worker(s) decide, version {version}, last heard of {age:.0f} s ago")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.evidence import NOISE
 from rules.explain import Step
 from rules.grounds import Grounds, LagBound, Moved, Part, Remembered, Said
 from rules.moment import Millis
@@ -74,7 +75,9 @@ class Narrator:
             yield from self._high(said)
 
     def _low(self, said: Said) -> Iterator[str]:
-        if said.low is None:
+        if said.low is None and said.balance <= NOISE:
+            yield f"{_GUTTER}no low end: the pool may have been empty before"
+        elif said.low is None:
             yield f"{_GUTTER}no low end: usage was not metered for {span(self._grounds.lag.bound)} before it"
         elif Part.OLD in said.parts:
             yield f"{_GUTTER}no low end: too old, of before {self._times.minute(self._grounds.believed_from)}"
@@ -89,6 +92,7 @@ class Narrator:
             _signed(said.settled, before if said.settled < 0 else f"used by {by}, surely settled"),
             *_term(-said.ending, "in packages about to end"),
             *_term(-said.unmetered, "that passed no meter"),
+            *_term(-said.doubtful, "perhaps charged, as the pool was empty"),
             *_term(said.came_low, "that came later" if said.came_low > 0 else "lost later"),
         ]
 

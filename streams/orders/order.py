@@ -7,7 +7,8 @@ from secrets import token_hex
 from msgspec.structs import replace
 
 from rules.facts import Scope
-from rules.records import Calibration, Control
+from rules.records import Calibration, Control, Rejected
+from rules.switch import addressed
 from streams.ship.lines import Line
 from streams.ship.parcels import Addresser, Parcel
 from streams.topics import Topics
@@ -21,8 +22,11 @@ def new_id() -> str:
 
 
 def scope_of(order: Order) -> Scope:
-    """The scope whose decision will tell of the order."""
-    return order.scope if isinstance(order, Control) else f"model:{order.model}"
+    """The scope whose decision will tell of the order, spelt as gates look it up."""
+    if not isinstance(order, Control):
+        return f"model:{order.model}"
+    scope = addressed(order)
+    return order.scope if isinstance(scope, Rejected) else scope
 
 
 def says_the_same(one: Order, other: Order) -> bool:

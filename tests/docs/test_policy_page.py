@@ -9,13 +9,13 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
-from rules.model_facts import MODEL_FACTS
+from rules.documented import SCOPE_FACTS
 from rules.policy import Alerting, Budget, Channel, Gateway, ModelTerms, Policy, Provider, RuleSpec, Spend, Watch
 from rules.policy_check import KEYS
 from rules.policy_check.alerting import ALERTS, DIGEST, ROUTE, WATCH
 from rules.policy_check.delivery import CHANNEL, GATEWAY
 from rules.policy_check.models import TERMS
-from rules.policy_check.money import BUDGET, LIMITS, PRICE, SPEND
+from rules.policy_check.money import BUDGET, LIMITS, PERIOD, SPEND
 from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, RULE
 from rules.policy_check.senders import SENDER
@@ -55,7 +55,7 @@ def test_the_example_loads(tmp_path: Path) -> None:
         SENDER,
         BUDGET,
         SPEND,
-        PRICE,
+        PERIOD,
         LIMITS,
         RULE,
         EFFECT,
@@ -90,7 +90,7 @@ def written(value: str | float) -> str:
 
 def test_facts_are_those_of_the_table() -> None:
     """The table of facts is the one that rules are checked against."""
-    for spec in MODEL_FACTS:
+    for spec in (spec for facts in SCOPE_FACTS.values() for spec in facts):
         assert f"| `{spec.name}` | {spec.kind}{' or null' if spec.nullable else ''} | {spec.meaning} |" in PAGE
 
 

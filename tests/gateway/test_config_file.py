@@ -106,6 +106,14 @@ def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str) -> None:
         load_gate(path)
 
 
+@pytest.mark.parametrize("redis", ["h:6379", "http://h", "redis://h:x", "redis://u:s3cr#et@h:6379/0"])
+def test_a_url_that_is_none_is_told_without_its_password(redis: str) -> None:
+    """A library's own message would hold the piece of it that it takes for a port."""
+    with pytest.raises(ConfigError, match="BLASTDOOR_REDIS is a URL") as told:
+        Settings.from_environment({"BLASTDOOR_REDIS": redis})
+    assert "s3cr" not in str(told.value)
+
+
 def test_settings_come_from_the_environment(tmp_path: Path) -> None:
     """What is not said has a default; secrets do not show."""
     path = tmp_path / "gate.toml"

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from rules.model_facts import MODEL_FACTS, SCOPE_FACTS, model_facts
+from rules.documented import SCOPE_FACTS
+from rules.model_facts import MODEL_FACTS, model_facts
 from rules.rulebook import Rulebook
 from rules.saying import Saying
 from rules.scope_facts import FactValue

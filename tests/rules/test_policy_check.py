@@ -160,7 +160,7 @@ def test_a_price_typed_in_the_wrong_unit_is_questioned() -> None:
     """A price for one token, or a million times too high, is asked about before it decides anything."""
     wrong = faults({"prices": {"m": {"input": Decimal("0.0000025"), "output": 2_500_000}}})
     assert [fault.path for fault in wrong] == ["prices.m.input", "prices.m.output"]
-    assert policy({"prices": {"m": {"input": 0, "output": Decimal("0.1")}}}).prices["m"].output == Decimal("0.1")
+    assert policy({"prices": {"m": {"input": 0, "output": Decimal("0.1")}}}).prices["m"][0].output == Decimal("0.1")
 
 
 def test_unknown_keys_without_a_value_are_mistakes_too() -> None:
@@ -261,3 +261,38 @@ def test_mistakes_of_a_sender(sender: dict[str, Any]) -> None:
     (found,) = faults({"senders": {"a": sender}})
     assert found.path.startswith("senders.a.")
     assert "hunter2" not in str(found)
+
+
+def test_prices_may_change_on_a_day() -> None:
+    """A list of prices is put in order of its days; one without a day was always valid."""
+    later, first = {"from": "2026-09-01", "input": 3, "output": 4}, {"input": 1, "output": 2}
+    found = policy({"prices": {"m": [later, first]}}).prices["m"]
+    assert [(price.since, price.input) for price in found] == [("", 1), ("2026-09-01", 3)]
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "said"),
+    [
+        (
+            {"prices": {"m": [{"from": "1.9.2026", "input": 1, "output": 2}]}},
+            "prices.m[0].from",
+            "a day like 2026-09-01",
+        ),
+        (
+            {"prices": {"m": [{"input": 1, "output": 2}] * 2}},
+            "prices.m[1]",
+            "another price is valid from the beginning",
+        ),
+        ({"prices": {"m": {"input": Decimal("1.0000000001"), "output": 2}}}, "prices.m.input", "nine digits"),
+        ({"spend": {"daily": Decimal("499.9999999999")}}, "spend.daily", "nine digits"),
+        ({"spend": {"daily": 4_000_001}}, "spend.daily", "up to 4,000,000"),
+        ({"spend": {"daily": -1}}, "spend.daily", "above 0"),
+        ({"spend": {"daily": 5, "unknown_price": {"input": 0, "output": 0}}}, "spend.unknown_price", "must not be 0"),
+        ({"spend": {"daily": 5, "unknown_price": {"input": 1}}}, "spend.unknown_price.output", "is missing"),
+        ({"spend": {"daily": 5, "unknown_price": {"from": "2026-09-01"}}}, "spend.unknown_price.from", "unknown key"),
+    ],
+)
+def test_money_that_cannot_be_meant(document: dict[str, object], path: str, said: str) -> None:
+    """Each mistake with its place and what was meant."""
+    (found, *_) = [fault for fault in faults(document) if fault.path == path]
+    assert said in found.message

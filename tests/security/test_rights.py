@@ -27,7 +27,7 @@ from tests.kafka.apache import ApacheKafka
 from tests.security.conftest import ROOT
 from tests.security.rights import documented, grant
 
-pytestmark = [pytest.mark.kafka, pytest.mark.embedded]
+pytestmark = [pytest.mark.kafka, pytest.mark.embedded, pytest.mark.timeout(300)]
 
 PRINCIPALS = ("worker", "poller", "shipper", "gateway", "operator")
 PATIENCE = 60.0  # seconds; a loaded machine starts things slowly
@@ -202,6 +202,24 @@ async def test_nobody_takes_the_worker_s_place(guarded: Guarded) -> None:
     with pytest.raises(GroupAuthorizationFailedError):
         await asyncio.wait_for(consumer.start(), PATIENCE)
     await consumer.stop()
+
+
+@pytest.mark.parametrize("arguments", [("ship", "-"), ("alerts", "list")], ids=lambda words: words[0])
+def test_a_wrong_password_is_told_as_such(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """In the broker's words and our one line, without the password."""
+    for name, value in surroundings(guarded.address, guarded.redis, "shipper").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("BLASTDOOR_KAFKA_PASSWORD", "wr0ng-wr0ng")
+    found = subprocess.run(
+        command(*arguments), capture_output=True, text=True, cwd=ROOT, check=False, stdin=subprocess.DEVNULL
+    )
+    assert found.returncode != 0
+    assert found.stderr.startswith(f"Error: no Kafka broker answers at {guarded.address}: ")
+    assert "Authentication failed" in found.stderr
+    assert found.stderr.count("\n") == 1
+    assert "wr0ng" not in found.stderr
 
 
 def test_who_may_not_create_topics_says_so(guarded: Guarded, tmp_path: Path) -> None:

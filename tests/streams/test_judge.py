@@ -291,6 +291,7 @@ SUMS = {"scope": "model:m", "partition": 0, "incarnation": 0, "offset": 9}
 HOURLY = SUMS | {"type": "minutes", "hour": START // HOUR}
 DAILY = SUMS | {"type": "partial", "day": "2026-08-13"}
 HEARD = {"type": "heard", "scope": "model:m", "origin": "t/0/1"}
+CHARGE = {"type": "charge", "model": "m", "day": "2026-08-13", "version": [1, 1]}
 FOREIGN: list[Any] = [
     b"not json", b"", b"\xff\xfe", b"[" * 100_000, b'{"type":"poem"}',
     MARK | {"at": 2**62}, MARK | {"since": 2**62}, MARK | {"source": "rumours"}, MARK | {"partition": USAGE_PARTITIONS},
@@ -300,6 +301,7 @@ FOREIGN: list[Any] = [
     HEARD | {"record": {"type": "balance", "id": "b", "at": 2**62, "model": "m", "available": 5}},
     HEARD | {"record": {"type": "balance", "id": "b", "at": START, "model": "m", "available": -(2**62)}},
     HEARD | {"record": {"type": "calibration", "id": "c", "at": START, "model": "m", "day": "soon", "pool": 5}},
+    CHARGE | {"model": ""}, CHARGE | {"day": "soon"}, CHARGE | {"cost_list": -5}, CHARGE | {"version": [2**62, 1]},
     HEARD | {"origin": "x", "record": {"type": "balance", "id": "b", "at": START, "model": "m", "available": 5}},
 ]  # fmt: skip
 

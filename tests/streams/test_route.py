@@ -152,3 +152,25 @@ def test_a_reading_of_next_year_is_refused(stamp: int) -> None:
     bed = Bed()
     bed.send(NOON + 400 * DAY, stamp)
     assert [letter.reason for letter in bed.letters()] == [Reason.IN_FUTURE]
+
+
+def test_an_order_goes_to_the_scope_that_gateways_look_up() -> None:
+    """However an operator spells an address, there is one book of it."""
+    bed = Bed()
+    order = {"type": "control", "id": "c", "ts": NOON / 1000, "by": "ann", "why": "drill", "action": "ban"}
+    bed.partition.append(json.dumps(order | {"scope": "ip:203.0.113.9/24"}).encode(), NOON)
+    bed.partition.handle(1)
+    bed.flush()
+    assert [fact.scope for fact in bed.heard()] == ["ip:203.0.113.0/24"]
+
+
+def test_an_order_that_binds_nobody_is_told() -> None:
+    """No gateway looks up a /8: the dead letter says what it looks up."""
+    bed = Bed()
+    order = {"type": "control", "id": "c", "ts": NOON / 1000, "by": "ann", "why": "drill", "action": "ban"}
+    bed.partition.append(json.dumps(order | {"scope": "ip:10.0.0.0/8"}).encode(), NOON)
+    bed.partition.handle(1)
+    bed.flush()
+    (letter,) = bed.letters()
+    assert letter.reason is Reason.BAD_VALUE
+    assert "/24" in letter.detail

@@ -202,3 +202,50 @@ def test_no_alert_is_beyond_words(alert: Alert, language: str) -> None:
     said = message(alert, language, ZONE)
     assert len(said.lines) <= max(MOST_DETAILS + 10, MOST + 2)
     assert said.title
+
+
+SPENT = Alert(
+    id="a", kind=Kind.THRESHOLD, severity=Severity.CRITICAL, scope="global", at=0, window="2026-08-13", threshold=1.0,
+    used=500_000_000_001, limit=500 * 10**9, unit="CNY", details={"wall": "spend"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "numbers", "advice"),
+    [
+        (
+            "zh",
+            "熔断：当日花费已达限额 (100%)",
+            ["500.000000001 CNY", "500.00 CNY (100.0%)", "0.000000001 CNY"],
+            "resume global",
+        ),
+        (
+            "en",
+            "Kill switch: the day's money is spent (100%)",
+            ["500.000000001 CNY", "500.00 CNY (100.0%)", "0.000000001 CNY"],
+            "resume global",
+        ),
+    ],
+)
+def test_the_kill_switch_speaks_of_money(language: str, title: str, numbers: list[str], advice: str) -> None:
+    """Amounts of the scope `global` are money to the last digit, never tokens; the advice names the command."""
+    found = message(SPENT, language, ZONE)
+    assert found.title == title
+    assert [line.text for line in found.lines[:3]] == numbers
+    assert advice in found.sections[1].text
+
+
+@pytest.mark.parametrize(
+    ("language", "rule", "scope", "title"),
+    [
+        ("zh", "global-killed", "global", "熔断：管理员已关闭所有调用"),
+        ("en", "global-killed", "global", "Kill switch: everything is closed by an operator"),
+        ("zh", "user-banned", "user:acme/u1", "用户 acme/u1 已被管理员封禁"),
+        ("en", "ip-banned", "ip:203.0.113.7", "IP 203.0.113.7 is banned by an operator"),
+        ("en", "my-own", "global", "Rule my-own now decides for global"),
+    ],
+)
+def test_orders_have_words_of_their_own(language: str, rule: str, scope: str, title: str) -> None:
+    """A built-in rule that closes says so; any other is named."""
+    alert = Alert(id="a", kind=Kind.RULE, severity=Severity.CRITICAL, scope=scope, at=0, window="2026-08-13", rule=rule)
+    assert message(alert, language, ZONE).title == title

@@ -76,6 +76,8 @@ def test_both_have_the_same_places(english: str) -> None:
 def test_numbers_and_names_stay() -> None:
     """As they stood."""
     assert in_chinese("12,345 records could not be read within 10 minutes") == "10 分钟内有 12,345 条记录无法读取"
+    cost = in_chinese("5 to 1,000 tokens went beyond the free pool, for 0.02 to 12.5 CNY")
+    assert cost == "5 至 1,000 tokens 超出免费额度，费用 0.02 至 12.5 CNY"
     odd = "at least 1,000 tokens left the pool unmetered (reading {by} (x): y): the pool is started afresh"
     assert "(读数 {by} (x): y)" in in_chinese(odd)
     apart = in_chinese(

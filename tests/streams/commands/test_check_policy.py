@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
+from streams.policy_file import default_rules
 
 GOOD = "channels: {main: {kind: webhook, url: env:HOOK}}\nspend: {daily: 500}\nalerts: {send: [main]}\n"
 
@@ -34,14 +35,14 @@ def test_mistakes_are_listed_and_fail(path: Path) -> None:
 
 
 def test_a_good_file_is_summed_up(path: Path) -> None:
-    """The hash, what holds, and what is not enforced yet; no secret, exit code 0."""
+    """The hash and what holds; no secret, exit code 0."""
     path.write_text(GOOD)
     found = run(str(path), HOOK="https://hooks.example/T0/secret-token")
     assert found.exit_code == 0
     assert ": ok, policy " in found.output
-    assert "rules: 7 built in, 0 of your own" in found.output
+    assert f"rules: {len(default_rules())} built in, 0 of your own" in found.output
     assert "alerts: at 80%, 100% of a limit, to main" in found.output
-    assert "not enforced by this version: spend" in found.output
+    assert "spend: everything closes at 500 CNY a day; what counts: tokens beyond the free pool" in found.output
     assert "secret-token" not in found.output
 
 

@@ -123,6 +123,23 @@ def test_a_redis_that_is_not(server: Server, options: tuple[str, ...], message: 
 
 
 @pytest.mark.redis7
+@pytest.mark.parametrize(
+    ("beat", "message"),
+    [
+        ("0", "WARNING the engine was last heard of"),
+        ("soon", "ERROR the engine's heartbeat cannot be read"),
+        ("-5", "ERROR the engine's heartbeat cannot be read"),
+    ],
+)
+def test_a_heartbeat_that_is_none(server: Server, beat: str, message: str) -> None:
+    """An engine that is silent, and a key that somebody else writes: both are told, nothing falls over."""
+    running = server()
+    with running.client() as client:
+        client.hset("bd:engine", mapping={"at_ms": beat, "worker:a:1": "1"})
+    assert message in wrong(look(running))
+
+
+@pytest.mark.redis7
 def test_a_gate_that_still_writes_for_itself(server: Server) -> None:
     """A number that is not the one the engine wrote last was written by a gate's own sync thread."""
     running = server()

@@ -1,0 +1,113 @@
+"""Kill, resume, ban and unban: the operator's hand on a scope, as it stands.
+
+The latest order by its own time counts, whatever the order in which they come, and each counts once. So a repeated
+`kill` does not undo a `resume`, and a restart finds what was before it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from msgspec import Struct
+
+from rules.facts import Heard, Scope
+from rules.moment import Millis
+from rules.records import Control, ControlAction, Reason, Rejected
+from rules.rulebook import BANNABLE
+
+IDS_KEPT = 200
+NETS = {4: (32, 24), 6: (128, 64, 48)}
+"""Prefixes of the networks that gateways look up for an address."""
+
+_KILLS = {ControlAction.KILL: True, ControlAction.RESUME: False}
+_BANS = {ControlAction.BAN: True, ControlAction.UNBAN: False}
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """A control as it was taken: who, when and why."""
+
+    id: str
+    at: Millis
+    action: str
+    by: str
+    why: str
+    origin: str
+    until: Millis | None = None
+
+
+class Switch(Struct, kw_only=True):
+    """The orders in force about one scope. Part of its stored state."""
+
+    kill: Order | None = None  # the latest kill or resume
+    ban: Order | None = None  # the latest ban or unban
+    ids: list[str] = []  # of orders taken, oldest first
+
+    def hear(self, heard: Heard) -> Order | None:
+        """Take a control; the order if it is one of these and was not taken before."""
+        control = heard.record
+        if not isinstance(control, Control) or control.action not in _KILLS | _BANS or control.id in self.ids:
+            return None
+        self.ids = [*self.ids, control.id][-IDS_KEPT:]
+        order = Order(
+            id=control.id,
+            at=control.at,
+            action=control.action.value,
+            by=control.by,
+            why=control.why,
+            origin=heard.origin,
+            until=control.until,
+        )
+        if control.action in _KILLS:
+            self.kill = _later(self.kill, order)
+        else:
+            self.ban = _later(self.ban, order)
+        return order
+
+    def killed(self, now: Millis) -> Order | None:
+        """The kill in force."""
+        return _in_force(self.kill, ControlAction.KILL, now)
+
+    def banned(self, now: Millis) -> Order | None:
+        """The ban in force."""
+        return _in_force(self.ban, ControlAction.BAN, now)
+
+    def closed(self, now: Millis) -> Order | None:
+        """Whatever closes the scope; of two orders the one that lasts longer."""
+        found = [order for order in (self.killed(now), self.banned(now)) if order is not None]
+        return max(found, key=lambda order: (order.until is None, order.until or 0), default=None)
+
+
+def addressed(control: Control) -> Scope | Rejected:
+    """The scope a control is about, spelt as gateways look it up; or why nobody would heed it."""
+    kind, _, name = control.scope.partition(":")
+    if control.action in _BANS and kind not in BANNABLE:
+        return _refused(f"{control.action}: of {' or '.join(BANNABLE)}; a {kind} is closed by kill")
+    if control.action in _KILLS and kind == "model":
+        return _refused(f"{control.action}: of global, tenant, user or ip; a model is closed by a rule")
+    if kind != "ip":
+        return control.scope
+    net = _net(name)
+    return f"ip:{net}" if net else _refused("scope: gateways look up addresses, /24 networks, and /64 and /48 of IPv6")
+
+
+def _refused(why: str) -> Rejected:
+    return Rejected(Reason.BAD_VALUE, why)
+
+
+def _net(text: str) -> str | None:
+    """An address, or a network that gateways look up for the addresses in it."""
+    net = ipaddress.ip_network(text.partition("%")[0], strict=False)
+    if net.prefixlen == net.max_prefixlen:
+        address = net.network_address
+        return str(getattr(address, "ipv4_mapped", None) or address)
+    return str(net) if net.prefixlen in NETS[net.version] else None
+
+
+def _later(known: Order | None, order: Order) -> Order:
+    return order if known is None or (order.at, order.id) > (known.at, known.id) else known
+
+
+def _in_force(order: Order | None, action: ControlAction, now: Millis) -> Order | None:
+    if order is None or order.action != action.value:
+        return None
+    return order if order.until is None or now < order.until else None

@@ -1,0 +1,78 @@
+"""The book of a user or an address: what an operator ordered about it, and what rules make of that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rules.control_facts import person_facts
+from rules.diary import Diary, entered
+from rules.facts import Heard, Scope, Stored, kind_of
+from rules.moment import DAY, LATEST, Millis
+from rules.outcome import Outcome
+from rules.policy import Policy
+from rules.ruling import Ruling, ruled
+from rules.scope_book import Situation
+from rules.switch import Order
+
+FORGOTTEN: Millis = 3 * DAY
+"""A decision that closes nothing lives two days in Redis."""
+
+
+class SwitchBook:
+    """The book of one scope in which nothing is counted."""
+
+    def __init__(self, scope: Scope, policy: Policy, row: Any = None) -> None:
+        self.scope = scope
+        self.wakes: Millis = 0
+        self._row = Diary() if row is None else msgspec.convert(row, Diary)
+        self._orders: list[Order] = []
+        self.adopt(policy)
+
+    def adopt(self, policy: Policy) -> None:
+        """Go by this policy from now on."""
+        self._policy = policy
+        self._calendar = policy.calendar()
+
+    def merge(self, fact: Stored) -> bool:  # noqa: ARG002
+        """Nothing is counted here."""
+        return False
+
+    def hear(self, heard: Heard) -> None:
+        """Take an order. Repeats change nothing."""
+        order = self._row.switch.hear(heard)
+        self._orders += [] if order is None else [order]
+
+    def tidy(self, now: Millis) -> list[str]:  # noqa: ARG002
+        """There are no rows beside the book's own."""
+        return []
+
+    def is_over(self, until: Millis) -> bool:
+        """Whether no order is in force any more and gates have forgotten that one was."""
+        switch = self._row.switch
+        ends = [max(order.at, order.until or 0) for order in (switch.kill, switch.ban) if order is not None]
+        return switch.closed(until) is None and max(ends, default=until) < until - FORGOTTEN
+
+    def keys(self) -> list[str]:
+        """There are none."""
+        return []
+
+    def consider(self, situation: Situation, before: Ruling | None) -> Outcome:
+        """Rule by the orders in force. Until the next of them ends, only another order changes anything."""
+        now, rulebook = situation.now, situation.rulebook
+        row, order = self._row, self._row.switch.closed(now)
+        row.born = row.born or now
+        day = self._calendar.day(now)
+        facts = person_facts(self.scope, day, row.switch, now)
+        verdict = rulebook.decide(kind_of(self.scope), facts)
+        end = self._calendar.end(day)  # what a rule decides by itself ends with the day, in case nobody rules again
+        self.wakes = min(end, LATEST if order is None or order.until is None else order.until)
+        until = order.until if order is not None else end
+        ruling = ruled(verdict, self._policy, scope=self.scope, at=now, day=day, until=until, counter=str(row.born))
+        orders, self._orders = self._orders, []
+        return entered(row, ruling, before, self._policy.alerts, orders=orders)
+
+    def stored(self) -> Diary:
+        """The row as it stands."""
+        return self._row
