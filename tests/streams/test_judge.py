@@ -20,7 +20,6 @@ from rules.records import Reading
 from streams.active import Active
 from streams.delivery.step import Moment
 from streams.judge import JudgeStep
-from streams.delivery.step import Moment
 from streams.metrics import Metrics
 from streams.policy_file import default_rulebook, load_policy
 from streams.topics import Topics, facts_partition
@@ -350,7 +349,7 @@ def test_a_forgotten_name_leaves_the_topic_and_the_metrics() -> None:
 
 
 def test_what_waits_is_written_once() -> None:
-    """In event time each fact that waits has a row of its own: a flush writes what came, and removes what took effect."""
+    """In event time each fact that waits has a row of its own: a flush writes what came and drops what took effect."""
     bed = Bed(event_clock=True)
     waiting = [Partial("model:m", 0, "2026-08-13", 0, number, Sums(tokens=number)) for number in range(1, 6)]
 
