@@ -231,20 +231,18 @@ class ModelBook:
         day = sight.metered.day
         known = self.row.charged.get(day)
         if anew or known is None:
-            found = charged(known or Charged(), sight.bounds, sight.metered, self.counter.tokens(day))
+            found = charged(known or Charged(), sight.bounds, sight.metered, self.counter.placed(day))
             self.row.charged = kept(self.row.charged, day, found)
-        return charges(self.model, self.row.charged, day, self.counter, self._prices)
+        return charges(self.model, self.row.charged, self.counter, self._prices)
 
     def announce(self, ruling: Ruling, sight: Sight, costs: Iterable[Charge] = ()) -> list[Alert]:
         """What people should hear of a ruling and of what was noticed on the way to it, once."""
         row, alerting = self.row, self._policy.alerts
         row.refused_since = refused_since(row.refused_since, ruling)
+        found = list(concerns(row.pool, sight.metered, ruling, row.refused_since, alerting.watch, self._calendar))
         row.short = shortfall(row.short, self.counter, sight.metered, self._calendar, sight.now)
-        found = [
-            *concerns(row.pool, sight.metered, ruling, row.refused_since, alerting.watch, self._calendar),
-            *missing(row.short),
-            *money_concerns(costs, ruling, self._policy.currency),
-        ]
+        found += missing(row.short)
+        found += money_concerns(costs, ruling, self._policy.currency)
         alerts, row.announced = announce(ruling, sight.notices, row.announced, alerting, row.pool.told, found)
         return alerts
 

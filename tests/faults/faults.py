@@ -40,6 +40,7 @@ async def zombie(site: Site) -> float:
     """A worker stopped for longer than its session wakes up when others have its partitions."""
     worker = _one_of(site)
     others = [other for other in site.workers if other is not worker]
+    site.zombies += 1
     site.signal(worker, signal.SIGSTOP)
     try:
         if others:

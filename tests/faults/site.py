@@ -99,6 +99,7 @@ class Site:
         self.redis = RedisServer(str(find_binary()), directory)
         self.workers: list[Worker] = []
         self.deaths: list[Death] = []
+        self.zombies = 0
         self.pool = POOL
         self.partitions = 0
         self.load = Load(self.kafka, self.topics.usage, chance, f"call-{os.getpid()}")
@@ -134,6 +135,14 @@ class Site:
             )
 
         await eventually(whole, f"{len(self.workers)} workers with all {self.partitions} partitions", self.last_words)
+
+    async def shared(self, *wanted: int) -> None:
+        """Wait until the workers share the partitions like this."""
+
+        async def alike() -> bool:
+            return sorted(await self.shares()) == sorted(wanted)
+
+        await eventually(alike, f"shares {wanted}", self.last_words)
 
     def last_words(self) -> str:
         """Of every worker, for who must find out what went wrong."""

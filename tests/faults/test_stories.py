@@ -25,8 +25,7 @@ async def test_whatever_happens_to_workers_and_redis(tmp_path: Path, record_prop
     """Three workers share eight partitions without being told to; killed, frozen, joined, left, without a Redis or with
     an emptied or slow one, amid dead letters, they count every call once and tell every alert once."""
     async with site(BROKERS["embedded"], tmp_path, workers=3, seed=1) as here:
-        await here.settled()
-        assert sorted(await here.shares()) == [2, 3, 3]
+        await here.shared(2, 3, 3)
         await here.calibrate()
         async with here.load.running(RATE):
             record_property("back_after_kill_seconds", round(await faults.kill(here), 1))
@@ -40,8 +39,7 @@ async def test_whatever_happens_to_workers_and_redis(tmp_path: Path, record_prop
 async def test_whatever_happens_to_workers_and_apache_kafka(tmp_path: Path, record_property: Any) -> None:
     """The same where the broker compacts what it keeps, goes away and comes back, and drops what was counted."""
     async with site(BROKERS["kafka"], tmp_path, workers=2, seed=2) as here:
-        await here.settled()
-        assert sorted(await here.shares()) == [4, 4]
+        await here.shared(4, 4)
         await here.calibrate()
         async with here.load.running(RATE):
             record_property("back_after_kill_seconds", round(await faults.kill(here), 1))

@@ -349,7 +349,7 @@ def test_a_forgotten_name_leaves_the_topic_and_the_metrics() -> None:
 
 
 def test_what_waits_is_written_once() -> None:
-    """In event time each fact that waits has a row of its own: a flush writes what came and drops what took effect."""
+    """In event time each fact that waits has a row of its own: a flush writes what came and removes what is done."""
     bed = Bed(event_clock=True)
     waiting = [Partial("model:m", 0, "2026-08-13", 0, number, Sums(tokens=number)) for number in range(1, 6)]
 
