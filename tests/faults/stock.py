@@ -47,7 +47,7 @@ def table(name: str, default: object = int) -> faust.Table:
     return app.Table(name, default=default, partitions=2)
 
 
-tables = {name: table(name) for name in ("p1", "p2", "p3", "p4", "p5", "p8", "p9")}
+tables = {name: table(name) for name in ("p1", "p2", "p3", "p4", "p5", "p8")}
 rows = {name: table(name, lambda: [0, -1]) for name in ("p6", "p7")}
 
 
@@ -114,23 +114,11 @@ async def p8(stream: faust.StreamT) -> None:
         tables["p8"]["n"] += 1
 
 
-@app.agent(topic("p9"))
-async def p9(stream: faust.StreamT) -> None:
-    async for value in stream:
-        if value == b"end":
-            say("state", "p9", len(tables["p9"]))
-        else:
-            tables["p9"][value.decode()] = 1
-            tables["p9"].pop(value.decode())
-            tables["p9"][value.decode()] = 0
-            say("handled", "p9")
-
-
 @app.agent(topic("die"))
 async def die(stream: faust.StreamT) -> None:
     async for life in stream:
         if life == str(LIFE).encode():
-            names = {1: ("p1", "p2", "p8"), 2: ("p5", "p9")}[LIFE]
+            names = {1: ("p1", "p2", "p8"), 2: ("p5",)}[LIFE]
             await app.consumer.commit(topics={f"{GROUP}-{name}" for name in names})
             os.kill(os.getpid(), signal.SIGKILL)
 

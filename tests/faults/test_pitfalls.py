@@ -1,7 +1,7 @@
 """Nine ways in which stock Faust agents and tables lose or double, each beside our delivery under the same blow.
 
 Every topic gets twenty records (P8 two). Stock and ours are told the same story: a mistake, a changelog out of reach,
-a kill before the commit, a topic made anew, a second worker. A number is what is counted in the end.
+a kill before the commit, a topic made anew, a second worker. What is compared is what is counted in the end.
 """
 
 from __future__ import annotations
@@ -12,13 +12,21 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from operator import gt, lt
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
+import faust
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from faust.types import TP
 
 from tests.faults.site import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = [pytest.mark.embedded, pytest.mark.timeout(600)]
 
@@ -141,7 +149,7 @@ async def tell_stock(kafka: str, directory: Path) -> dict[str, int]:
         await feed(tale, life, "p1", "p2", "p8")  # an agent's error commits whatever is acknowledged by then
         await die(tale, life)
         life = tale.live()
-        await feed(tale, life, "p3", "p6", "p7", "p9")
+        await feed(tale, life, "p3", "p6", "p7")
         await feed(tale, life, "p5")
         await die(tale, life)
         await tale.create_anew("p6")
@@ -149,7 +157,9 @@ async def tell_stock(kafka: str, directory: Path) -> dict[str, int]:
         life = tale.live()
         await life.wait_for(EACH, "handled", "p3")
         await life.wait_for(EACH, "handled", "p6")
-        counted = {name: await tale.count(name) for name in TOPICS[:-1] if name != "p4"}
+        counted = {
+            name: await tale.count(name) for name in TOPICS if name in {"p1", "p2", "p3", "p5", "p6", "p7", "p8"}
+        }
         await feed(tale, life, "p4")
         life = tale.live()
         await life.wait_for(1, "started")
@@ -206,20 +216,39 @@ def counted(broker: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("pitfall", "stock", "right"),
+    ("pitfall", "wrong", "right"),
     [
-        pytest.param("p1", EACH - 1, EACH, id="an exception in an agent loses its record"),
-        pytest.param("p2", 0, EACH, id="a table cannot be written within take, and the batch is acknowledged"),
-        pytest.param("p3", 2 * EACH, EACH, id="a kill before the commit doubles what the changelog has already"),
-        pytest.param("p4", 2 * EACH, EACH, id="so does an ordinary rebalance"),
-        pytest.param("p5", 0, EACH, id="a commit does not wait for the changelog"),
-        pytest.param("p6", EACH, 2 * EACH, id="offsets in rows outlive their log"),
-        pytest.param("p7", EACH, 2 * EACH, id="offsets of two partitions are compared"),
-        pytest.param("p8", 0, 2, id="a Redis that is away loses what waits for it"),
-        pytest.param("p9", 0, EACH, id="a row deleted and set to nothing is gone"),
+        pytest.param("p1", lt, EACH, id="an exception in an agent loses its record"),
+        pytest.param("p2", lt, EACH, id="a table cannot be written within take, and the batch is acknowledged"),
+        pytest.param("p3", gt, EACH, id="a kill before the commit doubles what the changelog has already"),
+        pytest.param("p4", gt, EACH, id="so does an ordinary rebalance"),
+        pytest.param("p5", lt, EACH, id="a commit does not wait for the changelog"),
+        pytest.param("p6", lt, 2 * EACH, id="offsets in rows outlive their log"),
+        pytest.param("p7", lt, 2 * EACH, id="offsets of two partitions are compared"),
+        pytest.param("p8", lt, 2, id="a Redis that is away loses what waits for it"),
     ],
 )
-def test_pitfall(counted: dict[str, dict[str, int]], pitfall: str, stock: int, right: int) -> None:
-    """Stock Faust counts something else; ours counts every record once."""
-    assert counted["stock"][pitfall] == stock
+def test_pitfall(
+    counted: dict[str, dict[str, int]], pitfall: str, wrong: Callable[[int, int], bool], right: int
+) -> None:
+    """Stock Faust loses or doubles; ours counts every record once."""
+    assert wrong(counted["stock"][pitfall], right)
     assert counted["ours"][pitfall] == right
+
+
+def test_a_row_deleted_and_set_to_nothing(counted: dict[str, dict[str, int]]) -> None:
+    """Stock Faust forgets it where both stand in one batch of the changelog; ours takes up all twenty."""
+    table = faust.App("pitfall", broker="kafka://unused", store="memory://").Table("p9", partitions=1)
+    name = table.changelog_topic_name
+    table.apply_changelog_batch(
+        [
+            SimpleNamespace(
+                key="k",
+                value=value,
+                message=SimpleNamespace(key=b"k", value=raw, offset=offset, partition=0, tp=TP(name, 0)),
+            )
+            for offset, (value, raw) in enumerate([(1, b"1"), (None, None), (0, b"0")])
+        ]
+    )
+    assert "k" not in table
+    assert counted["ours"]["p9"] == EACH
