@@ -2,13 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 UV := uv==0.13.9
-SERVERS := embedded or redis7 or kafka or alertmanager or litellm
+SERVERS := embedded or redis7 or kafka or alertmanager or prometheus or litellm
 
 .DEFAULT_GOAL := help
-.PHONY: help install test check unit litellm demo soak bench lock clean
+.PHONY: help install test check unit litellm demo dashboards soak bench lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 install: .venv/installed ## everything into .venv, at the exact versions of requirements.lock
 test: check ## what CI runs: install, check, every test whose parts are here
 	$(BIN)/python -m pytest
@@ -20,6 +20,8 @@ litellm: ## LiteLLM's proxy in .cache/litellm, for tests marked litellm and benc
 	@sh .ci/litellm $(PYTHON)
 demo: install ## both recordings through Kafka and Redis, as they happened
 	$(BIN)/blastdoor demo
+dashboards: install ## dashboards/grafana and docs/metrics.md, from the code
+	$(BIN)/python -m dashboards.make
 soak: install ## the fault stories in their long form
 	BLASTDOOR_SOAK=1 $(BIN)/python -m pytest tests/fuzz --timeout 0 && PYTHONPATH=.:gateway $(BIN)/python -m tests.faults.soak
 bench: install ## throughput and latency as ratios to a bare loop

@@ -36,24 +36,23 @@ class DuplicateWindow:
     def seen(self, event_id: str, offset: int, said: int = 0) -> bool:
         """Note that `event_id` stands at `offset`; true if it also stood at one of the offsets before, within the
         window. `said`: see `content`."""
-        key = _short(event_id)
-        held = self._last.pop(key, None)
-        self._last[key] = offset << _BITS | said  # at the end: the dict stays ordered by offset
-        if held is None or not offset - self.window <= held >> _BITS < offset:
-            return False
-        self.differing += held & _MASK != said
-        return True
+        return not self.fresh([event_id], [offset], [said])[0]
 
-    def all_new(self, event_ids: Sequence[str], offsets: Sequence[int], said: Iterable[int]) -> bool:
-        """Note many ids if none of them was seen before; false, and nothing is noted, if one may have been."""
+    def fresh(self, event_ids: Sequence[str], offsets: Iterable[int], said: Iterable[int]) -> list[bool]:
+        """The same of many, told the other way round: which of them are no duplicates."""
+        last, take, window, fresh = self._last, self._last.pop, self.window, []
         keys: Sequence[str | bytes] = event_ids
         if len(max(event_ids, key=len, default="")) > LONGEST:
             keys = [_short(event_id) for event_id in event_ids]
-        if not self._last.keys().isdisjoint(keys) or len(set(keys)) < len(keys):
-            return False
-        held = [offset << _BITS | told for offset, told in zip(offsets, said, strict=True)]
-        self._last.update(zip(keys, held, strict=True))
-        return True
+        for key, offset, told in zip(keys, offsets, said, strict=True):
+            held = take(key, None)
+            last[key] = offset << _BITS | told  # at the end: the dict stays ordered by offset
+            if held is None or not offset - window <= held >> _BITS < offset:
+                fresh.append(True)
+            else:
+                fresh.append(False)
+                self.differing += held & _MASK != told
+        return fresh
 
     def trim(self, position: int) -> None:
         """Forget what no offset from `position` on can ask for."""

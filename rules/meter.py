@@ -10,14 +10,15 @@ again after a crash is at most what was told before.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
-from typing import Protocol
+from typing import TypeVar
 
 from msgspec import Struct
 
 from rules.calendar import Calendar, Day
+from rules.calls import Call
 from rules.clocks import apart
 from rules.duplicates import DuplicateWindow, content
 from rules.facts import AROUND_MIDNIGHT, SEEDS_KEPT, Minutes, Partial, Sums, Told, Watermark
@@ -30,35 +31,7 @@ AHEAD: Millis = 10 * MINUTE
 MINUTES_AN_HOUR = 60
 LONGEST_KEY_HASH = 64
 SUCCEEDED = (None, "success")
-
-
-class Call(Protocol):
-    """What is counted of a finished call: a `Usage`, or an event as it is written, where what is absent is None."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def total_tokens(self) -> int | None: ...
-    @property
-    def prompt_tokens(self) -> int | None: ...
-    @property
-    def completion_tokens(self) -> int | None: ...
-    @property
-    def cached_tokens(self) -> int | None: ...
-    @property
-    def key_hash(self) -> str | None: ...
-    @property
-    def status(self) -> str | None: ...
-    @property
-    def cache_hit(self) -> bool | None: ...
-    @property
-    def estimated(self) -> bool | None: ...
-    @property
-    def source(self) -> str | None: ...
-    @property
-    def today(self) -> int | None: ...
+Item = TypeVar("Item")
 
 
 class MeterCounts(Struct):
@@ -217,10 +190,15 @@ class PartitionMeter:
     def _take(self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis]) -> None:
         """Count what was accepted. The hot path: what is done for every single event stands here and in `_summed`."""
         newest = offsets[-1]
+        window, before = self.duplicates, self.duplicates.differing
         said = [content(call.model, call.total_tokens or 0) for call in calls]
-        if not self.duplicates.all_new([call.id for call in calls], offsets, said):
-            offsets, calls, ats = self._without_duplicates(offsets, calls, ats, said)
+        fresh = window.fresh([call.id for call in calls], offsets, said)
+        if not all(fresh):
+            self.counts.duplicates += len(fresh) - sum(fresh)
+            self.counts.differing += window.differing - before
+            offsets, calls, ats = _of(offsets, fresh), _of(calls, fresh), _of(ats, fresh)
         self.counts.counted += len(calls)
+        counted = False  # of many calls all are, of one perhaps not
         for minute, of_minute, at_offsets in _by_minute(offsets, calls, ats):
             names = [call.model for call in of_minute]
             last = dict(zip(names, at_offsets, strict=True))
@@ -228,18 +206,12 @@ class PartitionMeter:
             for name, call in zip(names, of_minute, strict=True):
                 models[name].append(call)
             for name, of_model in models.items():
-                self._count(self._policy.canonical(name), minute, of_model, last[name])
+                counted = self._count(self._policy.canonical(name), minute, of_model, last[name])
+        told = [(call, at, call.today) for call, at in zip(calls, ats, strict=True) if call.today is not None]
+        for call, at, today in told if counted else ():  # in the order of the log: each is compared with the last
+            row = self._partial(self._policy.canonical(call.model), self._calendar.day(at))
+            self._compare_totals(row, at // MINUTE * MINUTE, call, today)
         self._highest = max(self._highest, newest)
-
-    def _without_duplicates(
-        self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis], said: Sequence[int]
-    ) -> tuple[list[int], list[Call], list[Millis]]:
-        window = self.duplicates
-        before, seen = window.differing, window.seen
-        fresh = [not seen(call.id, offset, told) for call, offset, told in zip(calls, offsets, said, strict=True)]
-        self.counts.duplicates += len(fresh) - sum(fresh)
-        self.counts.differing += window.differing - before
-        return list(compress(offsets, fresh)), list(compress(calls, fresh)), list(compress(ats, fresh))
 
     def _refuse(self, at: Millis) -> Rejected | None:
         now = self.clock.now
@@ -274,20 +246,22 @@ class PartitionMeter:
             self._minutes[model, hour] = row
         return row
 
-    def _count(self, model: str, minute: int, calls: Sequence[Call], offset: int) -> None:
-        """Add one model's calls of one minute; days begin with a minute, so all are of one day."""
+    def _count(self, model: str, minute: int, calls: Sequence[Call], offset: int) -> bool:
+        """Add one model's calls of one minute; days begin with a minute, so all are of one day.
+
+        False: the row has them already.
+        """
         sums = self._summed(calls)
         row = self._partial(model, self._calendar.day(minute * MINUTE))
-        if self._advance(row, offset):
+        counted = self._advance(row, offset)
+        if counted:
             row.sums.add(sums)
             row.unplaced += sums.tokens
-            for call in calls:
-                if call.today is not None:
-                    self._compare_totals(row, minute * MINUTE, call, call.today)
         if sums.tokens:
             sheet = self._hour(model, minute // MINUTES_AN_HOUR)
             if self._advance(sheet, offset):
                 sheet.tokens[minute % MINUTES_AN_HOUR] += sums.tokens
+        return counted
 
     def _summed(self, calls: Sequence[Call]) -> Sums:
         """The hot path: everything that is summed of a call, in one loop over plain numbers."""
@@ -341,20 +315,28 @@ class PartitionMeter:
         return True
 
 
+def _of(column: Sequence[Item], chosen: Sequence[bool]) -> list[Item]:
+    return list(compress(column, chosen))
+
+
+def _in(order: Sequence[int], column: Sequence[Item]) -> list[Item]:
+    return [column[index] for index in order]
+
+
 Stretch = tuple[int, Sequence[Call], Sequence[int]]
 """A minute, calls that ended in it, and their offsets."""
 
 
 def _by_minute(offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis]) -> Iterable[Stretch]:
-    """Calls by the minute in which they ended; as a rule a batch is of one."""
+    """Calls by the minute in which they ended; as a rule a batch is of one, and in order of time."""
     if not ats:
-        return ()
-    first, last = min(ats) // MINUTE, max(ats) // MINUTE
-    if first == last:
-        return ((first, calls, offsets),)
-    minutes: defaultdict[int, tuple[list[Call], list[int]]] = defaultdict(lambda: ([], []))
-    for offset, call, at in zip(offsets, calls, ats, strict=True):
-        of_minute, at_offsets = minutes[at // MINUTE]
-        of_minute.append(call)
-        at_offsets.append(offset)
-    return [(minute, *found) for minute, found in minutes.items()]
+        return
+    if min(ats) // MINUTE != max(ats) // MINUTE and ats != sorted(ats):
+        order = sorted(range(len(ats)), key=lambda index: ats[index] // MINUTE)  # within a minute as it was
+        offsets, calls, ats = _in(order, offsets), _in(order, calls), _in(order, ats)
+    start = 0
+    while start < len(ats):
+        minute = ats[start] // MINUTE
+        stop = bisect_left(ats, minute + 1, start, key=lambda at: at // MINUTE)
+        yield minute, calls[start:stop], offsets[start:stop]
+        start = stop

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.alerts import Alert
+from rules.calls import Call, Calls
 from rules.facts import Heard, Scope
 from rules.hindsight import Seen
 from rules.judge import Judge
@@ -53,33 +54,35 @@ class Replay:
         self._formulas = tuple(formulas)
         self._offset = 0
         self._offsets: list[int] = []
-        self._usages: list[Usage] = []  # at these offsets, since the last tick
+        self._calls: list[Call] = []  # at these offsets, since the last tick
+        self._ats: list[Millis] = []
         self._waiting: list[Reading] = []
         self._watcher = watcher
 
-    def run(self, records: Iterable[Record | Sequence[Usage]]) -> Iterator[Replayed]:
+    def run(self, records: Iterable[Record | Calls]) -> Iterator[Replayed]:
         """Feed records in order of time, with the clock between them; yields a reading once the clock reaches it.
 
-        A sequence stands for the events in it, one after another.
+        Calls stand for the events in them, one after another.
         """
         for record in records:
-            if isinstance(record, Sequence):
-                self._feed_usage(record)
+            if isinstance(record, Calls):
+                self._feed_calls(record)
             elif isinstance(record, Clock):
                 self.tick(record.at)
                 yield from self._compare(record.at)
             else:
                 self.feed(record)
 
-    def _feed_usage(self, usages: Sequence[Usage]) -> None:
-        self._usages += usages
-        self._offsets += range(self._offset, self._offset + len(usages))
-        self._offset += len(usages)
+    def _feed_calls(self, calls: Calls) -> None:
+        self._calls += calls.calls
+        self._ats += calls.ats
+        self._offsets += range(self._offset, self._offset + len(calls.ats))
+        self._offset += len(calls.ats)
 
     def feed(self, record: Record) -> None:
         """Take one record; it takes effect with the next tick."""
         if isinstance(record, Usage):
-            self._feed_usage([record])
+            self._feed_calls(Calls([record], [record.at]))
             return
         if isinstance(record, Reading | Calibration | Control):
             model = "" if isinstance(record, Control) else self._policy.canonical(record.model)
@@ -127,11 +130,10 @@ class Replay:
                 self._watcher.see(book.seen(book.look(now, self.judge.marks), self._formulas))
 
     def _fold(self) -> None:
-        if self._usages:
-            ats = [usage.at for usage in self._usages]
-            refused = self.meter.fold_batch(self._offsets, self._usages, ats)
+        if self._calls:
+            refused = self.meter.fold_batch(self._offsets, self._calls, self._ats)
             self.rejected += [rejected for _, rejected in refused]
-            self._offsets, self._usages = [], []
+            self._offsets, self._calls, self._ats = [], [], []
 
     def _compare(self, now: Millis) -> Iterator[Replayed]:
         due = [reading for reading in self._waiting if reading.at <= now]

@@ -28,10 +28,13 @@ from streams.decision import to_decision
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
 from streams.legacy_input import legacy_input
+from streams.log_lines import told
 from streams.metrics import Metrics
 from streams.publish.publisher import Publisher
-from streams.ruling_metrics import count, hide, show, show_account
+from streams.ruling_metrics import count, hide, show, show_account, show_formulas
+from streams.spans import Spans
 from streams.topics import Topics, facts_partition
+from streams.trails import NO_TRAIL, Arrivals, Trail
 from streams.wall_clock import wall_clock
 
 log = logging.getLogger(__name__)
@@ -54,6 +57,7 @@ class JudgeStep:
         *,
         event_clock: bool,
         clock: Callable[[], Millis] = wall_clock,
+        spans: Spans | None = None,
     ) -> None:
         self.topic = topics.facts
         self._topics = topics
@@ -65,6 +69,7 @@ class JudgeStep:
         self._metrics = metrics
         self._event_clock = event_clock
         self._clock = clock
+        self._spans = spans
         self._zone = policy.calendar().zone
         self._dead_letters = DeadLetters(topics.dead_letters, topics.facts, metrics)
         self._refused: dict[int, list[Output]] = {}  # dead letters for the next flush
@@ -72,6 +77,8 @@ class JudgeStep:
         self._actions: dict[str, str] = {}  # last logged
         self._touch: dict[int, Callable[[], None]] = {}
         self._unshown: dict[str, Ruling] = {}
+        self._arrivals: dict[int, Arrivals] = {}
+        metrics.expect_rules(rulebook)
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's books. Every scope is ruled on anew, so Redis and the topics get the newest again."""
@@ -85,10 +92,12 @@ class JudgeStep:
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch
+        self._arrivals[partition] = Arrivals()
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Merge a batch of facts. What cannot be one of ours becomes a dead letter and stops nothing."""
         bench, now = self._benches[partition], LATEST if self._event_clock else self._clock()
+        arrivals = self._arrivals[partition]
         for record in records:
             if record.value is None:
                 continue
@@ -97,11 +106,14 @@ class JudgeStep:
                 self._refuse(partition, record, found)
             else:
                 bench.add(found)
+                arrivals.note(record)
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
-        bench = self._benches[partition]
-        outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled)]
+        bench, arrivals = self._benches[partition], self._arrivals[partition]
+        outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled, arrivals)]
+        if not self._event_clock:  # a recording is ruled on at its ticks
+            arrivals.clear()
         outputs += [self._close(scope) for scope in bench.judge.take_closed()]
         outputs += [self._facts.to_scope(fact.scope, fact) for fact in bench.take_tells(moment.now)]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
@@ -116,6 +128,7 @@ class JudgeStep:
         """Somebody else's from now on: its keys are no longer renewed from here."""
         bench = self._benches.pop(partition, None)
         self._touch.pop(partition, None)
+        self._arrivals.pop(partition, None)
         self._refused.pop(partition, None)
         for scope in bench.judge.books if bench else ():
             self._forget(scope)
@@ -123,6 +136,7 @@ class JudgeStep:
     def adopt(self, active: Active) -> None:
         """Rule on every scope anew under this policy, with all that is known of it."""
         self._policy, self._rulebook = active.policy, active.rulebook
+        self._metrics.expect_rules(active.rulebook)
         for partition, bench in self._benches.items():
             bench.adopt(active.policy, active.rulebook)
             self._attend(partition, bench.judge)
@@ -163,15 +177,18 @@ class JudgeStep:
         log.error("%s/%d/%d was not written by us: %s", self.topic, partition, record.offset, rejected.detail)
         self._refused.setdefault(partition, []).append(self._dead_letters.keep(partition, record, rejected))
 
-    def _tell(self, judge: Judge, ruled: Ruled) -> list[Output]:
+    def _tell(self, judge: Judge, ruled: Ruled, arrivals: Arrivals) -> list[Output]:
         """Redis hears every ruling; the topics those that are more than a step of `used`, and every alert."""
-        decision = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None)
+        trail = arrivals.take(ruled.outcome.ruling.scope)
+        if self._spans is not None and ruled.outcome.history:
+            trail = self._spans.decided(trail, ruled.outcome.ruling)
+        decision = self._publish(ruled, judge.grounds(ruled.outcome) if ruled.outcome.history else None, trail)
         outputs = []
         if ruled.outcome.history:
             scope, raw = decision.scope.encode(), decision.to_json()
             outputs = [
-                Output(self._topics.decisions, None, scope, raw),
-                Output(self._topics.decisions_latest, None, scope, raw),
+                Output(self._topics.decisions, None, scope, raw, trail.headers),
+                Output(self._topics.decisions_latest, None, scope, raw, trail.headers),
             ]
         if (closed := ruled.outcome.closed) is not None:
             outputs.append(book_to_output(self._topics.alerts, closed))
@@ -181,14 +198,16 @@ class JudgeStep:
         self._metrics.alerts_raised.labels(kind=alert.kind.value).inc()
         return to_output(self._topics.alerts, alert)
 
-    def _publish(self, ruled: Ruled, grounds: Struct | None = None) -> Decision:
+    def _publish(self, ruled: Ruled, grounds: Struct | None = None, trail: Trail = NO_TRAIL) -> Decision:
         ruling = ruled.outcome.ruling
         decision = to_decision(ruling, ruled.version, self._zone, ruled.outcome.account, grounds)
-        self._publisher.offer(decision, legacy_input(ruling, self._policy))
+        self._publisher.offer(decision, legacy_input(ruling, self._policy), trail.sent)
         count(self._metrics, ruling, history=ruled.outcome.history)
         self._unshown[ruling.scope] = ruling
         if ruled.outcome.account is not None:
             show_account(self._metrics, ruling.scope, ruled.outcome.account)
+        if ruled.outcome.history:
+            show_formulas(self._metrics, ruled.outcome, self._policy)
         self._log(ruling)
         return decision
 
@@ -201,7 +220,13 @@ class JudgeStep:
         """One line for each change of what a gateway is told to do, with the reason."""
         if self._actions.get(ruling.scope) == ruling.action:
             return
-        self._actions[ruling.scope] = ruling.action
-        log.info("%s is now %s: %s (rule %s)", ruling.scope, ruling.action, ruling.reason, ruling.rule)
+        before, self._actions[ruling.scope] = self._actions.get(ruling.scope), ruling.action
+        log.info(
+            "%s is now %s: %s (rule %s)", ruling.scope, ruling.action, ruling.reason, ruling.rule,
+            extra=told(
+                event="decision", scope=ruling.scope, action=ruling.action, before=before, rule=ruling.rule,
+                reason=ruling.reason, used=ruling.used, limit=ruling.limit, policy=ruling.policy,
+            ),
+        )  # fmt: skip
         for failure in ruling.failed:
             log.error("rule %s about %s", failure, ruling.scope)

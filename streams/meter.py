@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from rules.calls import Calls
 from rules.duplicates import WINDOW, DuplicateWindow, content
 from rules.facts import Minutes, Partial, Watermark
-from rules.intake.own import Calls
 from rules.intake.reader import Intake
 from rules.meter import MeterClock, PartitionMeter
 from rules.moment import Millis
@@ -25,6 +25,7 @@ from streams.metrics import Metrics
 from streams.receipt import Receipt
 from streams.stamps import all_sent_at
 from streams.topics import Topics
+from streams.trails import Departures, scopes_of
 from streams.wall_clock import wall_clock
 
 CLOCK_ROW = "clock"
@@ -47,7 +48,9 @@ class Meter:
         *,
         event_clock: bool,
         clock: Callable[[], Millis] = wall_clock,
+        traces: bool = False,
     ) -> None:
+        """`traces`: hand on the trace contexts of usage records."""
         self.topic = topics.usage
         self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
         self._facts = facts
@@ -56,11 +59,13 @@ class Meter:
         self._event_clock = event_clock
         self._clock = clock
         self._intake = Intake(policy.calendar().zone)
+        self._traced = scopes_of(self._intake, self._canonical) if traces else None
         self._partitions: dict[int, Metered] = {}
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's rows and rebuild its window of duplicates from the log."""
-        metered = Metered(PartitionMeter(partition, self._policy, restored.incarnation), Receipt(self._clock))
+        meter = PartitionMeter(partition, self._policy, restored.incarnation)
+        metered = Metered(meter, Receipt(self._clock), Departures(self._traced))
         clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
         rows = [msgspec.convert(row, Partial | Minutes) for key, row in restored.rows.items() if key != CLOCK_ROW]
         metered.meter.restore(rows, clock)
@@ -73,6 +78,7 @@ class Meter:
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Fold a batch. A record that cannot be used becomes a dead letter and stops nothing."""
         metered = self._partitions[partition]
+        metered.departures.note(records)
         raws = [record.value or b"" for record in records]
         calls = self._intake.read_usage(raws)
         if calls is not None:
@@ -111,6 +117,10 @@ class Meter:
         self._policy = active.policy
         for metered in self._partitions.values():
             metered.meter.adopt(active.policy)
+
+    def _canonical(self, name: str) -> str:
+        """By the policy in force now."""
+        return self._policy.canonical(name)
 
     async def _read_back(self, window: DuplicateWindow, restored: Restored) -> None:
         async for records in restored.log.before(restored.position, WINDOW):
@@ -193,9 +203,10 @@ class Meter:
 class Metered:
     """A partition's meter with what its next flush will tell."""
 
-    def __init__(self, meter: PartitionMeter, receipt: Receipt) -> None:
+    def __init__(self, meter: PartitionMeter, receipt: Receipt, departures: Departures) -> None:
         self.meter = meter
         self.receipt = receipt
+        self.departures = departures
         self.outputs: list[Output] = []
         self.rows: dict[str, Any] = {}
         self.mark: Watermark | None = None
@@ -216,6 +227,6 @@ class Metered:
         """Everything gathered, which then starts empty."""
         if not (self.outputs or self.rows):
             return None
-        taken = Flush(self.outputs, self.rows)
+        taken = Flush(self.departures.mark(self.outputs), self.rows)
         self.outputs, self.rows = [], {}
         return taken

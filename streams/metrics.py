@@ -1,20 +1,25 @@
-"""All metric names in one place, with meaning and unit. A misspelt name is an AttributeError, and the docs page lists
-this file.
+"""All metric names in one place, with meaning and unit. A misspelt name is an AttributeError, and docs/metrics.md is
+made from this file (`make dashboards`).
 
-Labels are bounded: reasons and outcomes are closed lists, and of models, whose names any caller of a gateway can make
-up, only so many are shown (`shows`). No user, tenant or IP.
+Labels are bounded: reasons and outcomes are closed lists; of models, whose names any caller of a gateway can make up,
+only so many are shown (`shows`); of tenants only those that use most (`streams/bounded_gauges.py`). No user and no IP.
 """
 
 from __future__ import annotations
 
+from blastdoor_gateway.contract import Action
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from rules.alerts import Kind
 from rules.polling import Why
 from rules.providers.answer import Trouble
 from rules.records import Reason
+from rules.rulebook import SCOPES, Rulebook
+from streams.bounded_gauges import OneOf, Tally, TopTenants
 
 LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 30)
-
+WAY_BUCKETS = (*LATENCY_BUCKETS, 60, 300)
+STEPS = ("meter", "route-balances", "route-controls", "judge", "notify")
 
 MODELS_SHOWN = 500
 OTHER = "(other)"
@@ -31,10 +36,33 @@ class Metrics:
         self._refusing: dict[str, None] = {}
         self._engine()
         self._models()
+        self._scopes()
         self._outlets()
         self._intake()
+        self.in_force = Tally(self.scopes_in_force)
+        self.rules_in_force = OneOf(self.rule)
+        self.top_tenants = TopTenants(self.tenant_used, self.tenant_limit)
+        self._begin()
+
+    def expect_rules(self, rulebook: Rulebook) -> None:
+        """Let the rules of the policy exist from the start."""
+        for rules in rulebook.rules.values():
+            for rule in rules:
+                self.rule_failures.labels(rule=rule.spec.name)
+
+    def _begin(self) -> None:
         for reason in Reason:
             self.dead_letters.labels(reason=reason.value)
+        for outcome in ("counted", "duplicate", "rejected"):
+            self.events.labels(outcome=outcome)
+        for step in STEPS:
+            for of_step in (self.records, self.handling_seconds, self.flush_seconds, self.lost):
+                of_step.labels(step=step)
+        for kind in Kind:
+            self.alerts_raised.labels(kind=kind.value)
+        for scope in SCOPES:
+            for action in Action:
+                self.scopes_in_force.labels(kind=scope, action=action.value).set(0)
 
     def shows(self, model: str) -> bool:
         """Whether gauges of this model are shown: the first ones have a place, until they leave it."""
@@ -85,8 +113,17 @@ class Metrics:
         self.partitions = Gauge("blastdoor_partitions", "Partitions in this worker's hands.", ["step"], registry=to)
         self.rebalances = Counter("blastdoor_rebalances", "Rebalances of the workers' group seen.", registry=to)
         self.ready = Gauge("blastdoor_ready", "1 once all assigned partitions are recovered.", registry=to)
-        for outcome in ("counted", "duplicate", "rejected"):
-            self.events.labels(outcome=outcome)
+        self.event_seconds = Histogram(
+            "blastdoor_event_to_decision_seconds",
+            "From a usage record's timestamp in Kafka to the decision with it in Redis; the oldest record of each.",
+            buckets=WAY_BUCKETS,
+            registry=to,
+        )
+        self.lost = Counter(
+            "blastdoor_lost_stretches", "Partitions taken over of which records were deleted unread.", ["step"],
+            registry=to,
+        )  # fmt: skip
+        self.info = Gauge("blastdoor_info", "1, with the version that runs.", ["version"], registry=to)
         self._policy()
 
     def _policy(self) -> None:
@@ -155,11 +192,49 @@ class Metrics:
             ["model", "action"],
             registry=to,
         )
+        self._grounds()
         self._accounts()
         self._money()
         self.rule_failures = Counter("blastdoor_rule_failures", "Failed evaluations of a rule.", ["rule"], registry=to)
         self.decisions = Counter(
             "blastdoor_decisions", "Decisions that changed, by action and rule.", ["action", "rule"], registry=to
+        )
+
+    def _grounds(self) -> None:
+        to = self.registry
+        self.lag_seconds = Gauge(
+            "blastdoor_settlement_lag_seconds",
+            "How far the provider's books lie behind, as the newest readings show it; absent while unknown.",
+            ["model"],
+            registry=to,
+        )
+        self.complete = Gauge(
+            "blastdoor_pool_complete",
+            "1 while all usage before the newest reading has arrived: the high end is final.",
+            ["model"],
+            registry=to,
+        )
+        self.rule = Gauge("blastdoor_rule_in_force", "1 for the rule that decided.", ["model", "rule"], registry=to)
+        self.formula_limit = Gauge(
+            "blastdoor_formula_limit_tokens",
+            "What each formula would allow today, cap included; for comparison. Absent while unknown.",
+            ["model", "formula"],
+            registry=to,
+        )
+
+    def _scopes(self) -> None:
+        to = self.registry
+        self.scopes_in_force = Gauge(
+            "blastdoor_scopes", "Scopes by kind and by the action in force.", ["kind", "action"], registry=to
+        )
+        self.tenant_used = Gauge(
+            "blastdoor_tenant_used_tokens",
+            "Tokens used since the accounting day began, of the tenants that use most.",
+            ["tenant"],
+            registry=to,
+        )
+        self.tenant_limit = Gauge(
+            "blastdoor_tenant_limit_tokens", "Limit of the same tenants; absent while none.", ["tenant"], registry=to
         )
 
     def _money(self) -> None:

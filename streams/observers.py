@@ -24,6 +24,8 @@ class DeliveryMetrics(DeliveryObserver):
 
     def assigned(self, step: str, partition: int, rows: int, lost: bool, seconds: float) -> None:  # noqa: ARG002
         self._metrics.partitions.labels(step=step).inc()
+        if lost:
+            self._metrics.lost.labels(step=step).inc()
 
     def revoked(self, step: str, partition: int) -> None:
         self._metrics.partitions.labels(step=step).dec()
@@ -57,6 +59,9 @@ class PublishMetrics:
         self._metrics.redis_writes.labels(keys="decision", outcome=outcome.value).inc()
         if waited is not None:
             self._metrics.publish_seconds.observe(waited / 1000)
+
+    def arrived(self, taken: Millis) -> None:
+        self._metrics.event_seconds.observe(taken / 1000)
 
     def legacy(self, outcome: LegacyOutcome) -> None:
         self._metrics.redis_writes.labels(keys="legacy", outcome=outcome.value).inc()

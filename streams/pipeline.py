@@ -24,6 +24,7 @@ from streams.metrics import Metrics
 from streams.notify import Notify
 from streams.publish.publisher import Publisher
 from streams.route import Route
+from streams.spans import open_spans
 from streams.topics import Topics
 
 
@@ -39,13 +40,14 @@ class Parts:
     publisher: Publisher
     notify: Notify
     event_clock: bool
+    traces: bool = False
 
 
 def steps(parts: Parts) -> Sequence[PolicyStep]:
     """All steps of the pipeline, in the order in which an event meets them."""
     topics, facts = parts.topics, FactsTopic(parts.topics.facts, parts.partitions)
     return [
-        Meter(topics, facts, parts.policy, parts.metrics, event_clock=parts.event_clock),
+        Meter(topics, facts, parts.policy, parts.metrics, event_clock=parts.event_clock, traces=parts.traces),
         _route("balances", topics.balances, facts, parts),
         _route("controls", topics.controls, facts, parts),
         JudgeStep(
@@ -56,6 +58,7 @@ def steps(parts: Parts) -> Sequence[PolicyStep]:
             parts.publisher,
             parts.metrics,
             event_clock=parts.event_clock,
+            spans=open_spans(parts.traces),
         ),
         parts.notify,
     ]

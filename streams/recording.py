@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 from pathlib import Path
 
+from rules.calls import Calls
 from rules.intake.reader import Intake
-from rules.records import Calibration, Clock, Reading, Record, Rejected, Usage
+from rules.records import Calibration, Clock, Reading, Record, Rejected
 from streams.ship.entries import Progress, entries, stretches
 from streams.ship.event_clock import Entry, Found, in_lots, merged
 from streams.ship.lines import Line
@@ -30,8 +31,8 @@ class Recording:
         self._progress = progress or (lambda _source, _position: None)
 
     @property
-    def lots(self) -> Iterator[Record | Sequence[Usage]]:
-        """The records; events of usage that follow one another come in lists. Raises UnreadableSource."""
+    def lots(self) -> Iterator[Record | Calls]:
+        """The records; events of usage that follow one another come in one. Raises UnreadableSource."""
         if len(self._files) > 1:  # they have to be merged one by one
             yield from self.records
             return
@@ -50,15 +51,16 @@ class Recording:
             if found is not None and not isinstance(found, Rejected):
                 yield found
 
-    def _answers(self, file: Path) -> Iterator[Sequence[Found]]:
+    def _answers(self, file: Path) -> Iterator[Sequence[Found] | Calls]:
         origin = origin_of(file)
-        for lines, found in stretches(file, self._intake, None, self._progress):
-            if set(map(type, found)) == {Usage}:
-                self.found += len(found)
+        for stretch in stretches(file, self._intake, None, self._progress):
+            if isinstance(stretch, Calls):
+                self.found += len(stretch.ats)
+                yield stretch
             else:
-                for line, each in zip(lines, found, strict=True):
-                    self._note(each, origin, line)
-            yield found
+                for line, found in zip(stretch.lines, stretch.found, strict=True):
+                    self._note(found, origin, line)
+                yield stretch.found
 
     def _note(self, found: Found, origin: str, line: Line) -> None:
         if isinstance(found, Rejected):

@@ -9,7 +9,11 @@ from prometheus_client import Gauge
 
 from rules.account import Account
 from rules.facts import GLOBAL
+from rules.formulas import FORMULAS
 from rules.ledger import Amount
+from rules.limit import effective_limit
+from rules.outcome import Outcome
+from rules.policy import Policy
 from rules.prices import NANO
 from rules.ruling import Ruling
 from streams.metrics import Metrics
@@ -28,8 +32,11 @@ def count(metrics: Metrics, ruling: Ruling, *, history: bool) -> None:
 def show(metrics: Metrics, ruling: Ruling) -> None:
     """Set the gauges of the ruling's scope."""
     kind, _, name = ruling.scope.partition(":")
+    metrics.in_force.put(ruling.scope, ruling.action)
     if kind == "model" and metrics.shows(name):
         _show_model(metrics, name, ruling)
+    elif kind == "tenant":
+        metrics.top_tenants.put(name, ruling.used, ruling.limit)
     elif kind == GLOBAL:
         _show_spend(metrics, ruling)
 
@@ -45,6 +52,9 @@ def _show_model(metrics: Metrics, model: str, ruling: Ruling) -> None:
     _set(metrics.reading, None if bounds.reading_at is None else bounds.reading_at / 1000, model)
     for action in Action:
         metrics.action.labels(model=model, action=action.value).set(action.value == ruling.action)
+    _set(metrics.lag_seconds, bounds.lag_seconds, model)
+    metrics.complete.labels(model=model).set(bounds.complete)
+    metrics.rules_in_force.put(model, ruling.rule)
     if ruling.money:
         _set_ends(metrics.charged_money, model, ruling.money["charged_low"] / NANO, ruling.money["charged_high"] / NANO)
         _set(metrics.list_money, ruling.money["list"] / NANO, model)
@@ -59,18 +69,30 @@ def _show_spend(metrics: Metrics, ruling: Ruling) -> None:
 
 def hide(metrics: Metrics, scope: str) -> None:
     """Take the gauges of a scope away: another worker rules on it now, and two answers would be one too many."""
-    kind, _, model = scope.partition(":")
-    if kind == GLOBAL:
+    kind, _, name = scope.partition(":")
+    metrics.in_force.drop(scope)
+    if kind == "model":
+        _hide_model(metrics, name)
+    elif kind == "tenant":
+        metrics.top_tenants.drop(name)
+    elif kind == GLOBAL:
         for gauge in (metrics.spend, metrics.spend_assumed, metrics.spend_limit, metrics.closed):
             _set(gauge, None, GLOBAL)
-    if kind != "model":
-        return
-    for gauge in (metrics.used, metrics.limit, metrics.lag_bound, metrics.reading, metrics.list_money):
+
+
+def _hide_model(metrics: Metrics, model: str) -> None:
+    for gauge in (
+        metrics.used, metrics.limit, metrics.lag_bound, metrics.reading, metrics.lag_seconds, metrics.complete,
+        metrics.list_money,
+    ):  # fmt: skip
         _set(gauge, None, model)
     for gauge in (metrics.pool, metrics.lag_tokens, metrics.charged, metrics.charged_money):
         _set_ends(gauge, model, None, None)
     for action in Action:
         _set(metrics.action, None, model, action.value)
+    for formula in FORMULAS:
+        _set(metrics.formula_limit, None, model, formula)
+    metrics.rules_in_force.drop(model)
     _hide_account(metrics, model)
     metrics.leave(model)
 
@@ -91,6 +113,16 @@ def show_account(metrics: Metrics, scope: str, account: Account) -> None:
     _set(metrics.runs_out, None if ahead.runs_out_at is None else ahead.runs_out_at / 1000, model)
     metrics.will_expire.labels(model=model).set(sum(known.tokens for known in ahead.will_expire))
     metrics.needed_per_day.labels(model=model).set(ahead.needed_per_day)
+
+
+def show_formulas(metrics: Metrics, outcome: Outcome, policy: Policy) -> None:
+    """Set what each formula would allow, from what the ruling was made of."""
+    kind, _, model = outcome.ruling.scope.partition(":")
+    if outcome.sight is None or kind != "model" or not metrics.shows(model):
+        return
+    for formula in FORMULAS:
+        limit = effective_limit(policy.terms(model), outcome.sight.bounds, outcome.sight.metered, formula)
+        _set(metrics.formula_limit, limit.tokens, model, formula)
 
 
 def _hide_account(metrics: Metrics, model: str) -> None:

@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from streams.log_lines import FORMATS
+
 DEFAULT_HTTP = "127.0.0.1:6066"
-VARIABLES = {name: f"BLASTDOOR_{name.upper()}" for name in ("kafka", "redis", "policy", "http", "prefix")}
+NAMES = ("kafka", "redis", "policy", "http", "prefix", "log_format", "traces")
+VARIABLES = {name: f"BLASTDOOR_{name.upper()}" for name in NAMES}
+CHOICES = {"log_format": FORMATS, "traces": ("off", "on")}
 
 
 _ADDRESS = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")  # without a port it is Kafka's own
@@ -34,6 +38,8 @@ class Settings:
     policy: str | None = None
     http: str = DEFAULT_HTTP
     prefix: str = "blastdoor"
+    log_format: str = "human"
+    traces: str = "off"  # whether trace contexts of usage records are handed on
     event_clock: bool = False
 
     @classmethod
@@ -61,6 +67,9 @@ class Settings:
                 "BLASTDOOR_REDIS is a URL like redis://HOST:6379/0 (rediss:// is TLS; in a password write"
                 " %23 for #, %2F for /, %40 for @)"
             )
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise SettingsError(f"{VARIABLES[name]} is one of {', '.join(known)}")
 
     def on_event_clock(self) -> Self:
         """The same settings for recordings: their own topics and keys."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import signal
@@ -24,6 +23,7 @@ from streams.api.ways_in import WaysIn, ways_in
 from streams.channels.build import build_senders
 from streams.channels.timing import Timing
 from streams.channels.wire import Wire
+from streams.collector import spare_the_collector
 from streams.day_shelf import DayShelf
 from streams.delivery.app import DeliveryApp, build_app, deliver
 from streams.delivery.run import run
@@ -71,6 +71,8 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     partitions = asyncio.run(ensure_topics(settings.kafka, settings.prefix))
     timing = asyncio.run(detect_timing(settings.kafka))
     metrics = Metrics()
+    metrics.info.labels(version("blastdoor")).set(1)
+    metrics.policy_in_force(policy.hash)
     desk = Desk(metrics)
     publisher = _publisher(settings, policy, metrics, desk)
     wire, file_state = Wire(), FileState()
@@ -83,6 +85,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         publisher=publisher,
         notify=_notify(settings, policy, metrics, wire, partitions, file_state),
         event_clock=settings.event_clock,
+        traces=settings.traces == "on",
     )
     app = build_app(
         f"{settings.prefix}.worker",
@@ -116,14 +119,6 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         _notifying(parts.notify, wire),
         _reloading(app, watch),
     )
-
-
-def spare_the_collector() -> None:
-    """Batches are large, live shortly and hold no cycles: by default every few hundred records would have the garbage
-    collector look at them, and now and then at all that was imported, which took a third of the time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 100)
 
 
 def _publisher(settings: Settings, policy: Policy, metrics: Metrics, desk: Desk) -> Publisher:

@@ -50,6 +50,12 @@ def alertmanager() -> str | None:
 
 
 @cache
+def prometheus() -> str | None:
+    absent = [program for program in ("prometheus", "promtool") if shutil.which(program) is None]
+    return f"no {' and no '.join(absent)} on the PATH" if absent else None
+
+
+@cache
 def litellm() -> str | None:
     return None if LITELLM.exists() else f"no {LITELLM.relative_to(ROOT)}"
 
@@ -59,5 +65,6 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "redis7": redis7,
     "kafka": kafka,
     "alertmanager": alertmanager,
+    "prometheus": prometheus,
     "litellm": litellm,
 }

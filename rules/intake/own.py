@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Sequence
 from datetime import date, tzinfo
-from typing import Any, NamedTuple
+from typing import Any
 
+from rules.calls import Calls
 from rules.intake.fields import (
     MOST_TOKENS,
     Unfit,
@@ -40,14 +41,6 @@ from rules.records import (
     Refusal,
     Usage,
 )
-
-
-class Calls(NamedTuple):
-    """Events of usage as they are written, where an absent value is None, and when each call ended."""
-
-    calls: Sequence[UsageWire]
-    ats: Sequence[Millis]
-
 
 # Free text for people, the only field in which a line break may stand.
 _PROSE = frozenset({"why"})
@@ -95,15 +88,11 @@ def calls(wires: Sequence[UsageWire], zone: tzinfo) -> Calls:
     ats = []
     for wire in wires:
         total, prompt = wire.total_tokens, wire.prompt_tokens or 0
-        if (
-            total is None
-            or total < prompt + (wire.completion_tokens or 0)
-            or prompt < (wire.cached_tokens or 0)
-            or wire.id.isspace()
-            or wire.model.isspace()
-        ):
+        if total is None or total < prompt + (wire.completion_tokens or 0) or prompt < (wire.cached_tokens or 0):
             raise Unfit(Reason.BAD_VALUE, "to be read by itself")
         ats.append(instant("ts", wire.ts, zone))
+    if any(map(str.isspace, [wire.id for wire in wires])) or any(map(str.isspace, {wire.model for wire in wires})):
+        raise Unfit(Reason.BAD_VALUE, "to be read by itself")
     return Calls(wires, ats)
 
 

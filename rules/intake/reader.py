@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from rules.calls import Calls
 from rules.intake import cloudevents, litellm, log_line, own
 from rules.intake.faults import rejection
 from rules.intake.fields import Unfit, excerpt
@@ -52,15 +53,22 @@ class Intake:
     def read_batch(self, raws: Sequence[bytes]) -> list[Record | Rejected | None]:
         """What `read` says of each message, at a fraction of the cost where all of them are sound."""
         try:
-            wires, zone = self._sound(raws), self._zone
+            wires, zone = _sound(_joined(raws), len(raws)), self._zone
             return [own.RECORD[type(wire)](wire, zone) for wire in wires]
         except (Unfit, *_Faults):
             return [self.read(raw) for raw in raws]
 
-    def read_usage(self, raws: Sequence[bytes]) -> own.Calls | None:
+    def read_usage(self, raws: Sequence[bytes]) -> Calls | None:
         """Messages that are events of usage and nothing else, at half of that cost; None: use `read_batch`."""
         try:
-            wires = self._sound(raws)
+            return self.read_usage_lines(_joined(raws), len(raws))
+        except ValueError:
+            return None
+
+    def read_usage_lines(self, lines: bytes, count: int) -> Calls | None:
+        """The same of so many lines as they stand in a file, the last one without its break."""
+        try:
+            wires = _sound(lines, count)
             return own.calls(wires, self._zone) if set(map(type, wires)) == {UsageWire} else None
         except (Unfit, *_Faults):
             return None
@@ -74,20 +82,6 @@ class Intake:
             return log_line.log_record(raw.decode("utf-8", "replace"), self._zone)
         except Unfit as unfit:
             return unfit.rejected
-
-    def _sound(self, raws: Sequence[bytes]) -> list[Any]:
-        """Our shapes in these messages. Raises if anything is wrong with any of them."""
-        lines = b"\n".join(raws)
-        if not lines.isascii():
-            lines.decode()
-        wires = _decode_lines(lines)
-        if len(wires) != len(raws) or lines.count(b"\n") != len(raws) - 1:
-            raise ValueError  # a line break or nothing at all in one of them: who is whose is not known
-        if _may_hold_control(lines):
-            for raw, wire in zip(raws, wires, strict=True):
-                if _may_hold_control(raw):
-                    own.check_names(wire)
-        return wires
 
     def _read_slowly(self, raw: bytes, fault: Exception) -> Record | Rejected | None:
         try:
@@ -131,6 +125,34 @@ class Intake:
         return Rejected(
             Reason.NOT_JSON, "empty" if not raw.strip() else f"neither JSON nor a known log line: {_beginning(raw)}"
         )
+
+
+def _joined(raws: Sequence[bytes]) -> bytes:
+    """A line each. Raises ValueError if there is a line break in any of them."""
+    lines = b"\n".join(raws)
+    if lines.count(b"\n") >= len(raws):
+        raise ValueError
+    return lines
+
+
+def _sound(lines: bytes, count: int) -> list[Any]:
+    """Our shapes in so many lines. Raises ValueError or Unfit if anything is wrong with any of them.
+
+    The decoder takes several objects in a line, and one that stands in several. Where every line begins and ends like
+    an object none goes on in the next line, as no object may follow another's end within a third.
+    """
+    if lines.count(b"}\n{") != count - 1 or lines[:1] != b"{" or lines[-1:] != b"}":
+        raise ValueError
+    if not lines.isascii():
+        lines.decode()
+    wires = _decode_lines(lines)
+    if len(wires) != count:
+        raise ValueError
+    if _may_hold_control(lines):
+        for raw, wire in zip(lines.split(b"\n"), wires, strict=True):
+            if _may_hold_control(raw):
+                own.check_names(wire)
+    return wires
 
 
 def _may_hold_control(raw: bytes) -> bool:

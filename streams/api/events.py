@@ -31,6 +31,7 @@ from streams.api.sink import Sink
 from streams.metrics import Metrics
 from streams.ship.lines import LINE_LIMIT, Line
 from streams.ship.parcels import DEAD, Addresser, Parcel
+from streams.trails import TRACE, read_trail
 
 READ_SECONDS = 30.0
 """A sender that takes longer to bring its body occupies room for nothing."""
@@ -128,7 +129,7 @@ class Events:
             return _refuse(408, f"the body did not come within {READ_SECONDS:.0f} s")
         except web.HTTPRequestEntityTooLarge:
             return _refuse(413, f"more than {LARGEST:,} bytes")
-        return await self._send(await self._read(found, body, sender))
+        return await self._send(await self._read(found, body, sender), _trace_of(request))
 
     async def _read(self, found: list[bytes], body: bytes, sender: Sender) -> list[Read]:
         origin = f"http:{sender.name}/{hashlib.sha256(body).hexdigest()[:16]}"
@@ -152,9 +153,12 @@ class Events:
         rejected = record if isinstance(record, Rejected) else None
         return Read(self._addresser.parcel(record, Line(0, raw, len(raw)), origin, self._clock()), rejected)
 
-    async def _send(self, read: list[Read]) -> Outcome:
+    async def _send(self, read: list[Read], trace: bytes) -> Outcome:
         places = [place for place, each in enumerate(read) if each.parcel is not None]
-        lost = await self._sink.send([parcel for each in read if (parcel := each.parcel) is not None])
+        parcels = [
+            parcel._replace(trace=trace) if trace else parcel for each in read if (parcel := each.parcel) is not None
+        ]
+        lost = await self._sink.send(parcels)
         unsafe = {places[number] for number in lost}
         errors = [error for place, each in enumerate(read) if (error := _error(place, each, place in unsafe))]
         accepted = len(read) - len(errors)
@@ -166,6 +170,12 @@ class Events:
                 self._metrics.dead_letters.labels(reason=each.rejected.reason.value).inc()
         status = 503 if unsafe else 200 if accepted else 400
         return Outcome(status, accepted, errors, {"Retry-After": "5"} if unsafe else {})
+
+
+def _trace_of(request: web.Request) -> bytes:
+    """The trace that the request belongs to; what is no W3C trace context is left out."""
+    given = request.headers.get(TRACE, "").encode(errors="replace")
+    return read_trail([(TRACE, given)]).trace or b""
 
 
 def _error(place: int, read: Read, unsafe: bool) -> dict[str, Any] | None:

@@ -50,7 +50,7 @@ async def serve(
 ) -> web.AppRunner:
     """Start serving; the caller stops it with `cleanup()`. Raises ListenError if the address is taken."""
     application = web.Application(client_max_size=LARGEST)
-    application.router.add_get("/metrics", _metrics(registry))
+    application.router.add_get("/metrics", _metrics(registry, ready))
     application.router.add_get("/ready", _readiness(ready))
     application.router.add_routes(routes)
     runner = web.AppRunner(application, access_log=None, handle_signals=False)
@@ -65,8 +65,9 @@ async def serve(
     return runner
 
 
-def _metrics(registry: CollectorRegistry) -> Handler:
+def _metrics(registry: CollectorRegistry, ready: Callable[[], bool]) -> Handler:
     async def answer(_: web.Request) -> web.Response:
+        ready()  # shows how far the partitions are on its way
         return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     return answer

@@ -11,6 +11,7 @@ from aiokafka.errors import KafkaError
 from streams.kafka import connection
 from streams.ship.outbox import partition_of
 from streams.ship.parcels import Parcel
+from streams.trails import TRACE
 
 ACK_SECONDS = 10.0
 
@@ -45,7 +46,8 @@ class Sink:
 
     async def _put(self, producer: AIOKafkaProducer, parcel: Parcel) -> asyncio.Future[object]:
         partition = partition_of(parcel.key, self._partitions) if parcel.partition is None else parcel.partition
-        headers = [("origin", parcel.origin.encode())] if parcel.origin else []
+        marks = (("origin", parcel.origin.encode()), (TRACE, parcel.trace))
+        headers = [(name, value) for name, value in marks if value]
         ack: asyncio.Future[object] = await producer.send(
             parcel.topic, key=parcel.key, value=parcel.value, partition=partition, headers=headers
         )

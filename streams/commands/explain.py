@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rules.explain import Decided, Explanation, explain
+from rules.facts import kind_of
 from rules.fault import meant
 from rules.moment import Millis
 from rules.policy import Policy
@@ -135,7 +136,8 @@ async def _from_history(question: Question, settings: Settings) -> Decided:
         kept = newest.get(f"model:{question.model}")
         if kept is None:
             where = f"{settings.prefix}.decisions-latest at {settings.kafka}"
-            raise _undecided(question, [scope.removeprefix("model:") for scope in newest], where)
+            models = [scope.removeprefix("model:") for scope in newest if kind_of(scope) == "model"]
+            raise _undecided(question, models, where)
         found = kept if question.at is None else await history.in_force(kept, question.at)
     except (BrokerUnavailable, DeliveryError, UnknownSchemaError) as error:
         raise Unreachable(str(error)) from error

@@ -18,6 +18,7 @@ from rules.providers.answer import Answer, Balance, Failure
 from streams.api.server import ListenError, split_address
 from streams.commands.misuse import MisuseError
 from streams.delivery.run import configure_logging
+from streams.log_lines import FORMATS
 from streams.policy_file import PolicyError, credentials, load_references
 from streams.poll.build import build_provider
 from streams.poll.provider import MissingExtraError, Surroundings
@@ -48,6 +49,7 @@ Any number of these may run: one asks, the others wait to take its place."""
 @click.option("--policy", metavar="FILE", help="Policy with the section `providers`. [BLASTDOOR_POLICY]")
 @click.option("--http", metavar="HOST:PORT", help=f"Address of /metrics and /ready. [BLASTDOOR_HTTP, {POLL_HTTP}]")
 @click.option("--prefix", help="Prefix of topics and keys. [BLASTDOOR_PREFIX, blastdoor]")
+@click.option("--log-format", type=click.Choice(FORMATS), help="[BLASTDOOR_LOG_FORMAT, human]")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -60,11 +62,14 @@ def command(
     policy: str | None,
     http: str | None,
     prefix: str | None,
+    log_format: str | None,
 ) -> None:
     """Ask the providers of the policy (or only the PROVIDERs named) for balances, and send them as readings."""
-    configure_logging(logging.WARNING if show or once else logging.INFO)
     http = http or environment().get("BLASTDOOR_HTTP", POLL_HTTP)
-    settings = Settings.from_environment(kafka=kafka, redis=redis, policy=policy, http=http, prefix=prefix)
+    settings = Settings.from_environment(
+        kafka=kafka, redis=redis, policy=policy, http=http, prefix=prefix, log_format=log_format
+    )
+    configure_logging(logging.WARNING if show or once else logging.INFO, settings.log_format)
     try:
         split_address(settings.http)
         job = _job(settings, names)

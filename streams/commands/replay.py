@@ -19,6 +19,7 @@ from rules.policy import Policy
 from rules.replay import Replay, Replayed, up_to
 from rules.ruling import Ruling
 from streams.bars import FileBars
+from streams.collector import spare_the_collector
 from streams.instant import WrittenInstant, instant_in
 from streams.policy_file import PolicyError, default_rulebook, load_policy
 from streams.recording import Recording
@@ -121,6 +122,7 @@ def command(
 
 def _run(replay: Replay, recording: Recording, span: Span) -> Iterator[Replayed]:
     records = recording.lots if span.until is None else up_to(recording.records, span.until)
+    spare_the_collector()
     try:
         for replayed in replay.run(records):
             if span.since is None or replayed.reading.at >= span.since:

@@ -10,6 +10,7 @@ from streams.api.server import ListenError, check_free, split_address
 from streams.channels.build import ChannelError
 from streams.commands.misuse import MisuseError
 from streams.delivery.run import configure_logging
+from streams.log_lines import FORMATS
 from streams.policy_file import PolicyError, default_rulebook, load_policy
 from streams.settings import Settings
 from streams.topics import BrokerUnavailable, TopicError
@@ -26,6 +27,8 @@ Examples:
 @click.option("--policy", metavar="FILE", help="Policy; without one the built-in defaults hold. [BLASTDOOR_POLICY]")
 @click.option("--http", metavar="HOST:PORT", help="Address of /metrics and /ready. [BLASTDOOR_HTTP, 127.0.0.1:6066]")
 @click.option("--prefix", help="Prefix of topics and keys. [BLASTDOOR_PREFIX, blastdoor]")
+@click.option("--log-format", type=click.Choice(FORMATS), help="[BLASTDOOR_LOG_FORMAT, human]")
+@click.option("--traces", type=click.Choice(["off", "on"]), help="Hand on traceparents. [BLASTDOOR_TRACES, off]")
 @click.option(
     "--clock",
     type=click.Choice(["wall", "event"]),
@@ -34,11 +37,20 @@ Examples:
     help="event: recordings bring their own times.",
 )
 def command(
-    kafka: str | None, redis: str | None, policy: str | None, http: str | None, prefix: str | None, clock: str
+    kafka: str | None,
+    redis: str | None,
+    policy: str | None,
+    http: str | None,
+    prefix: str | None,
+    log_format: str | None,
+    traces: str | None,
+    clock: str,
 ) -> None:
     """Meter usage, judge limits, publish decisions to Redis and notify people."""
-    configure_logging()
-    settings = Settings.from_environment(kafka=kafka, redis=redis, policy=policy, http=http, prefix=prefix)
+    settings = Settings.from_environment(
+        kafka=kafka, redis=redis, policy=policy, http=http, prefix=prefix, log_format=log_format, traces=traces
+    )
+    configure_logging(form=settings.log_format)
     if clock == "event":
         settings = settings.on_event_clock()
     try:

@@ -16,6 +16,7 @@ from typing import Any
 from streams.delivery.app import DeliveryApp
 from streams.delivery.delivery import Delivery
 from streams.delivery.watch import watch
+from streams.log_lines import line_maker
 from streams.topics import ensure_changelogs
 
 STOP_SECONDS = 20.0  # for the last flush, its commit and leaving the group
@@ -32,11 +33,11 @@ def run(app: DeliveryApp, *beside: AbstractAsyncContextManager[object]) -> int:
     return asyncio.run(_run(app, beside))
 
 
-def configure_logging(level: int = logging.INFO) -> None:
-    """Our lines to stderr; of the libraries only what is wrong."""
-    logging.basicConfig(
-        level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True
-    )
+def configure_logging(level: int = logging.INFO, form: str = "human") -> None:
+    """Our lines to stderr, in a format of `log_lines`; of the libraries only what is wrong."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(line_maker(form))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
     _quieten(max(level, logging.WARNING))
     logging.getLogger("mode.timers").setLevel(logging.ERROR)  # a timer that waits out a rebalance is no news
 

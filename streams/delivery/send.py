@@ -12,11 +12,13 @@ from aiokafka.errors import MessageSizeTooLargeError
 
 from streams.delivery.book import Entry
 from streams.delivery.errors import DeliveryError
-from streams.delivery.step import Output
+from streams.delivery.step import Headers, Output
 from streams.kafka import connection
 from streams.topics import LARGEST_ROW
 
 _BATCH_BYTES = 256 * 1024
+
+_Sent = tuple[bytes, bytes | None, Headers]
 
 
 class Sender:
@@ -52,21 +54,21 @@ class Sender:
 
     async def send(self, outputs: Iterable[Output]) -> None:
         """Send records of any topics, each partition's in the order given."""
-        groups: defaultdict[tuple[str, int], list[Entry]] = defaultdict(list)
+        groups: defaultdict[tuple[str, int], list[_Sent]] = defaultdict(list)
         acknowledged: set[asyncio.Future[Any]] = set()
-        for topic, partition, key, value in outputs:
+        for topic, partition, key, value, headers in outputs:
             if partition is None:
-                acknowledged.add(await self._send_by_key(topic, key, value))
+                acknowledged.add(await self._send_by_key(topic, key, value, headers))
             else:
-                groups[topic, partition].append((key, value))
+                groups[topic, partition].append((key, value, headers))
         acknowledged |= {self._lane(*place).add(entries) for place, entries in groups.items()}
         await _all(acknowledged)
 
-    async def _send_by_key(self, topic: str, key: bytes, value: bytes | None) -> asyncio.Future[Any]:
+    async def _send_by_key(self, topic: str, key: bytes, value: bytes | None, headers: Headers) -> asyncio.Future[Any]:
         """One at a time for each topic: aiokafka counts the time that records wait for one another several times over,
         so that many flushes on a busy machine time out without need."""
         async with self._turns[topic]:
-            future: asyncio.Future[Any] = await self._producer.send(topic, value, key)
+            future: asyncio.Future[Any] = await self._producer.send(topic, value, key, headers=[*headers])
             return future
 
     async def append(self, topic: str, partition: int, entries: Sequence[Entry]) -> int:
@@ -74,7 +76,7 @@ class Sender:
 
         Answers the offset of the first.
         """
-        *before, last = _batches(self._producer, entries)
+        *before, last = _batches(self._producer, ((key, value, ()) for key, value in entries))
         try:
             safe = await asyncio.gather(*[await self._put(batch, topic, partition) for batch in before])
             safe.append(await (await self._put(last, topic, partition)))
@@ -105,11 +107,11 @@ class Lane:
         self._producer = producer
         self._topic = topic
         self._partition = partition
-        self._gathered: list[Entry] = []
+        self._gathered: list[_Sent] = []
         self._safe: asyncio.Future[None] | None = None  # once what has gathered is acknowledged
         self._task: asyncio.Task[None] | None = None
 
-    def add(self, entries: Sequence[Entry]) -> asyncio.Future[None]:
+    def add(self, entries: Sequence[_Sent]) -> asyncio.Future[None]:
         """Done when these are acknowledged. Others wait for it, too: do not cancel it."""
         self._gathered += entries
         if self._safe is None:
@@ -129,20 +131,20 @@ class Lane:
                 safe.set_result(None)
         self._task = None
 
-    async def _deliver(self, entries: Sequence[Entry]) -> None:
+    async def _deliver(self, entries: Sequence[_Sent]) -> None:
         batches = _batches(self._producer, entries)
         await _all(
             {await self._producer.send_batch(batch, self._topic, partition=self._partition) for batch in batches}
         )
 
 
-def _batches(producer: AIOKafkaProducer, entries: Iterable[Entry]) -> Iterator[Any]:
+def _batches(producer: AIOKafkaProducer, entries: Iterable[_Sent]) -> Iterator[Any]:
     batch = producer.create_batch()
-    for key, value in entries:
-        if batch.append(key=key, value=value, timestamp=None) is None:  # full
+    for key, value, headers in entries:
+        if batch.append(key=key, value=value, timestamp=None, headers=[*headers]) is None:  # full
             yield batch
             batch = producer.create_batch()
-            batch.append(key=key, value=value, timestamp=None)
+            batch.append(key=key, value=value, timestamp=None, headers=[*headers])
     batch.close()
     yield batch
 

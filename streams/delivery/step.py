@@ -24,6 +24,9 @@ class Record(Protocol):
     def headers(self) -> Sequence[tuple[str, bytes]]: ...
 
 
+Headers = tuple[tuple[str, bytes], ...]
+
+
 class Output(NamedTuple):
     """A record to send. `partition` None leaves the choice to the partitioner (by key); value None is a tombstone."""
 
@@ -31,6 +34,7 @@ class Output(NamedTuple):
     partition: int | None
     key: bytes
     value: bytes | None
+    headers: Headers = ()
 
 
 class Flush(NamedTuple):

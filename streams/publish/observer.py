@@ -61,6 +61,9 @@ class Observer(Protocol):
     def decision(self, outcome: Outcome, waited: Millis | None) -> None:
         """`waited`: from the first offer not yet written to the answer; None where nothing had changed."""
 
+    def arrived(self, taken: Millis) -> None:
+        """A decision stands in Redis `taken` after the oldest usage record in it was sent."""
+
     def legacy(self, outcome: LegacyOutcome) -> None: ...
 
     def again(self, cause: Cause, scopes: int) -> None: ...
@@ -76,6 +79,8 @@ class Silent:
     """An observer that tells nobody."""
 
     def decision(self, outcome: Outcome, waited: Millis | None) -> None: ...
+
+    def arrived(self, taken: Millis) -> None: ...
 
     def legacy(self, outcome: LegacyOutcome) -> None: ...
 

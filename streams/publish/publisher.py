@@ -73,25 +73,30 @@ class Publisher:
         self._legacy = LegacyKeys(keys, calendar, self._daily, None if event_clock else clock)
         self._backlog = Backlog()
         self._uncounted: dict[str, int] = {}
+        self._sent: dict[str, Millis] = {}  # of scopes with news not yet written
         self._work, self._idle = asyncio.Event(), asyncio.Event()
         self._legacy_offered, self._survey_wanted = asyncio.Event(), asyncio.Event()
         self._idle.set()
 
-    def offer(self, decision: Decision, legacy: LegacyInput | None = None) -> None:
+    def offer(self, decision: Decision, legacy: LegacyInput | None = None, sent: Millis | None = None) -> None:
         """Have `decision` written soon. Never waits; an older one than was offered before is dropped.
 
-        `legacy`: also for v6 gates. Left out, or while only observing, their keys are not touched.
+        `legacy`: also for v6 gates. Left out, or while only observing, their keys are not touched. `sent`: when the
+        oldest usage record that it is news of was sent; only told to the observer.
         """
         if legacy is not None and legacy.mode is Mode.OBSERVE:
             legacy = None
         if legacy is not None:
             self._legacy_offered.set()
         if self._backlog.put(Entry(decision, legacy), self._clock()):
+            if sent is not None:
+                self._sent.setdefault(decision.scope, sent)
             self._wake()
 
     def forget(self, scope: str) -> None:
         """Another worker decides about the scope now: write nothing about it any more."""
         self._backlog.forget(scope)
+        self._sent.pop(scope, None)
 
     async def settle(self) -> None:
         """Wait until everything offered so far is written or refused."""
@@ -208,6 +213,9 @@ class Publisher:
         outcome, held = Outcome(answers[""][0]), answers[""][1]
         waited = None if taken.since is None else max(0, self._clock() - taken.since)
         self._observer.decision(outcome, waited)
+        sent = self._sent.pop(scope, None)
+        if sent is not None and outcome is not Outcome.REFUSED:
+            self._observer.arrived(max(0, self._clock() - sent))
         newer = {held} if outcome is Outcome.REFUSED else set()
         for model, answer in answers.items():
             if model and taken.entry.legacy is not None:

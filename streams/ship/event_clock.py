@@ -14,9 +14,10 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Any, NamedTuple
 
+from rules.calls import Calls
 from rules.moment import EARLIEST, MINUTE, Millis
 from rules.records import Clock, Reading, Record, Rejected, Usage
 from streams.ship.lines import Line
@@ -83,35 +84,43 @@ def merged(recordings: Iterable[Iterable[Entry]]) -> Iterator[Entry | Clock]:
 Found = Record | Rejected | None
 
 
-def in_lots(answers: Iterable[Sequence[Found]]) -> Iterator[Found | list[Usage]]:
-    """The same for one recording, at a fraction of the cost: usage comes in lists, between which the clock moves.
+def in_lots(answers: Iterable[Sequence[Found] | Calls]) -> Iterator[Found | Calls]:
+    """The same for one recording, at a fraction of the cost: usage comes in lots, between which the clock moves.
 
     `answers`: what stretches of lines say.
     """
     clock, arrival = EventClock(), EARLIEST
-    for found in answers:
-        done = 0
-        for index in [*(n for n, each in enumerate(found) if type(each) is not Usage), len(found)]:
-            usages: Any = found[done:index]
-            arrivals = list(accumulate([usage.at for usage in usages], max, initial=arrival))[1:]
-            yield from _clocked(clock, usages, arrivals)
-            arrival, done = arrivals[-1] if arrivals else arrival, index + 1
-            if index < len(found):
-                other = found[index]
-                if other is not None and not isinstance(other, Rejected):
-                    arrival = max(arrival, other.at)
-                    yield from clock.before(arrival)
-                    clock.passed(arrival, reading=isinstance(other, Reading))
-                yield other
+    for answer in answers:
+        for found in (answer,) if isinstance(answer, Calls) else _gathered(answer):
+            if isinstance(found, Calls):
+                arrivals = list(accumulate(found.ats, max, initial=arrival))[1:]
+                yield from _clocked(clock, found, arrivals)
+                arrival = arrivals[-1]
+                continue
+            if found is not None and not isinstance(found, Rejected):
+                arrival = max(arrival, found.at)
+                yield from clock.before(arrival)
+                clock.passed(arrival, reading=isinstance(found, Reading))
+            yield found
     yield from clock.end()
 
 
-def _clocked(clock: EventClock, usages: list[Usage], arrivals: list[Millis]) -> Iterator[Clock | list[Usage]]:
+def _gathered(found: Sequence[Found]) -> Iterator[Found | Calls]:
+    """Events of usage that follow one another in one."""
+    for is_usage, run in groupby(found, key=lambda each: type(each) is Usage):
+        if is_usage:
+            usages: Any = list(run)
+            yield Calls(usages, [usage.at for usage in usages])
+        else:
+            yield from run
+
+
+def _clocked(clock: EventClock, found: Calls, arrivals: list[Millis]) -> Iterator[Clock | Calls]:
     start = 0
-    while start < len(usages):
+    while start < len(arrivals):
         yield from clock.before(arrivals[start])
         stop = bisect_right(arrivals, clock.quiet_until(), start)
-        yield usages[start:stop]
+        yield Calls(found.calls[start:stop], found.ats[start:stop])
         clock.passed(arrivals[stop - 1])
         start = stop
 

@@ -24,6 +24,34 @@ class Line(NamedTuple):
     def is_too_large(self) -> bool:
         return self.size > LINE_LIMIT
 
+    @property
+    def length(self) -> int:
+        """In lines."""
+        return 1
+
+    def lines(self) -> Iterator[Line]:
+        """One by one."""
+        yield self
+
+
+class Block(NamedTuple):
+    """Lines that follow one another, the last one without its line break."""
+
+    number: int  # of the first
+    body: bytes
+    length: int  # in lines
+
+    @property
+    def is_too_large(self) -> bool:
+        """A line in it may be."""
+        return len(self.body) > LINE_LIMIT
+
+    def lines(self) -> Iterator[Line]:
+        """One by one."""
+        for number, body in enumerate(self.body.split(b"\n"), self.number):
+            size = len(body)
+            yield Line(number, (body if size <= LINE_LIMIT else body[:KEPT]).removesuffix(b"\r"), size)
+
 
 class LineSplitter:
     """Feed it chunks of any cut; it gives the lines that are complete."""
@@ -37,25 +65,31 @@ class LineSplitter:
 
     def feed(self, chunk: bytes) -> Iterator[Line]:
         """The lines that end in this chunk."""
+        for cut in self.cut(chunk):
+            if isinstance(cut, Line):
+                yield cut
+                continue
+            for line in cut.lines():
+                self.number, self.offset = line.number, self.offset + line.size + 1
+                yield line
+
+    def cut(self, chunk: bytes) -> Iterator[Line | Block]:
+        """The same without looking into those that begin in this chunk, too."""
         first, last = chunk.find(b"\n"), chunk.rfind(b"\n")
         if first >= 0:
             self._take(memoryview(chunk)[:first])
             yield self._finish(line_break=1)
         if last > first:
-            yield from self._whole(chunk[first + 1 : last])
+            data = chunk[first + 1 : last]
+            block = Block(self.number + 1, data, data.count(b"\n") + 1)
+            behind = self.number + block.length, self.offset + len(data) + 1
+            yield block
+            self.number, self.offset = behind
         self._take(memoryview(chunk)[last + 1 :])
 
     def rest(self) -> Line | None:
         """What stands behind the last line break, if anything; nothing stands there afterwards."""
         return self._finish(line_break=0) if self._size else None
-
-    def _whole(self, lines: bytes) -> Iterator[Line]:
-        """Lines that begin and end in one chunk, the last one without its break."""
-        for body in lines.split(b"\n"):
-            size = len(body)
-            self.number += 1
-            self.offset += size + 1
-            yield Line(self.number, (body if size <= LINE_LIMIT else body[:KEPT]).removesuffix(b"\r"), size)
 
     def _take(self, piece: memoryview) -> None:
         self._size += len(piece)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rules.calls import Calls
 from rules.dead_letter import DeadLetter
 from rules.intake.reader import Intake
 from rules.intake.wire import encode
 from rules.moment import Millis
 from rules.records import Calibration, Clock, Control, Reading, Reason, Record, Refusal, Rejected, Usage
-from streams.ship.lines import LINE_LIMIT, Line
+from streams.ship.lines import LINE_LIMIT, Block, Line
 from streams.ship.sources import Form
+from streams.ship.unwrap import WRAPPED
 from streams.topics import Topics
 
 DEAD = "dead letters"
@@ -36,6 +38,7 @@ class Parcel(NamedTuple):
     value: bytes
     origin: str = ""
     partition: int | None = None
+    trace: bytes = b""  # a traceparent, for whoever follows calls through everything
 
 
 class LineReader:
@@ -44,12 +47,20 @@ class LineReader:
     def __init__(self, intake: Intake, form: Form) -> None:
         self._read = intake.read_log if form is Form.LOG else intake.read
         self._read_batch = None if form is Form.LOG else intake.read_batch
+        self._read_usage = None if form is Form.LOG else intake.read_usage_lines
 
     def read(self, line: Line) -> Record | Rejected | None:
         """None: blank, of another program, or of no consequence."""
         if line.is_too_large:
             return Rejected(Reason.TOO_LARGE, f"a line of {line.size:,} bytes; up to {LINE_LIMIT:,} are read")
         return self._read(line.body) if line.body.strip() else None
+
+    def read_usage(self, cuts: Sequence[Line | Block]) -> Calls | None:
+        """Events of usage, if nothing else stands in these lines and none of them is wrapped."""
+        if self._read_usage is None or not cuts or any(cut.is_too_large for cut in cuts):
+            return None
+        data = b"\n".join([cut.body for cut in cuts])
+        return None if WRAPPED in data else self._read_usage(data, sum(cut.length for cut in cuts))
 
     def read_all(self, lines: Sequence[Line]) -> Sequence[Record | Rejected | None]:
         """The same of many lines."""

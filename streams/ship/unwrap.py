@@ -34,6 +34,10 @@ class _Docker(Struct):
 _docker = msgspec.json.Decoder(_Docker).decode
 
 
+WRAPPED = b'{"log":'
+"""How a line begins that Docker has put into an object of its own."""
+
+
 class Pieces:
     """The pieces of one long line, up to the most that is read of any."""
 
@@ -68,7 +72,7 @@ class Unwrapper:
 
     def feed(self, line: Line) -> Iterator[Line]:
         """The lines that are complete with this one."""
-        if line.body.startswith(b'{"log":') and (docker := _unwrapped(line.body)) is not None:
+        if line.body.startswith(WRAPPED) and (docker := _unwrapped(line.body)) is not None:
             text = docker.log.encode()
             yield from self._piece(line, docker.stream.encode(), text.removesuffix(b"\n"), whole=text.endswith(b"\n"))
         elif (cri := _CRI.fullmatch(line.body)) is not None:
@@ -78,8 +82,8 @@ class Unwrapper:
 
     def feed_all(self, lines: Sequence[Line]) -> Sequence[Line]:
         """The same for many. Lines that begin like an object of ours pass as they are, which is soon seen of all."""
-        beginnings = {line.body[:7] for line in lines}
-        if not self.pending and all(each.startswith(b'{"') and each != b'{"log":' for each in beginnings):
+        beginnings = {line.body[: len(WRAPPED)] for line in lines}
+        if not self.pending and all(each.startswith(b'{"') and each != WRAPPED for each in beginnings):
             return lines
         return [line for wrapped in lines for line in self.feed(wrapped)]
 

@@ -30,12 +30,12 @@ class Years:
         times = [
             (index, each.at) for index, each in enumerate(found) if each is not None and not isinstance(each, Rejected)
         ]
-        if self._is_steady([at for _, at in times]):
+        if self.are_steady([at for _, at in times]):
             return found
         wrong = dict(self._wrong(times))
         return [wrong.get(index, each) for index, each in enumerate(found)]
 
-    def _is_steady(self, times: Sequence[Millis]) -> bool:
+    def are_steady(self, times: Sequence[Millis]) -> bool:
         """Whether no time leaps, as almost always."""
         if not times:
             return True

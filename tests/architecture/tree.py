@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = ("rules", "streams", "gateway", "bench")
+PRODUCT = ("rules", "streams", "gateway", "bench", "dashboards")
 
 
 @cache

@@ -131,8 +131,12 @@ def test_the_policy_is_in_order() -> None:
 
 
 def test_prometheus_asks_what_is_there() -> None:
-    """Every target is a service of ours, at the port that its image listens on."""
+    """Every target is a service of ours, at the port its image listens on; the rules are where it looks for them."""
     config = yaml.safe_load((ROOT / "deploy" / "prometheus.yml").read_text())
+    (rules,) = config["rule_files"]
+    folder, _, ending = rules.rpartition("/")
+    assert f"./dashboards/prometheus:{folder}:ro" in SERVICES["prometheus"]["volumes"]
+    assert list((ROOT / "dashboards" / "prometheus").glob(ending))
     for job in config["scrape_configs"]:
         for found in job["dns_sd_configs"]:
             assert set(found["names"]) <= set(OURS)
@@ -141,13 +145,18 @@ def test_prometheus_asks_what_is_there() -> None:
 
 def test_grafana_finds_source_and_dashboards() -> None:
     """The dashboards' source has the name that is provisioned; the folder they lie in is mounted."""
-    (source,) = yaml.safe_load((ROOT / "deploy/grafana/datasources/blastdoor.yaml").read_text())["datasources"]
-    (provider,) = yaml.safe_load((ROOT / "deploy/grafana/providers/blastdoor.yaml").read_text())["providers"]
+    provisioning = ROOT / "dashboards" / "provisioning"
+    (source,) = yaml.safe_load((provisioning / "datasources" / "blastdoor.yaml").read_text())["datasources"]
+    (provider,) = yaml.safe_load((provisioning / "dashboards" / "blastdoor.yaml").read_text())["providers"]
+    mounted = SERVICES["grafana"]["volumes"]
     assert "prometheus:9090" in source["url"]
-    assert f"./dashboards:{provider['options']['path']}:ro" in SERVICES["grafana"]["volumes"]
-    for path in (ROOT / "dashboards").glob("*.json"):
-        names = [each for each in json.loads(path.read_text())["templating"]["list"] if each["type"] == "datasource"]
-        assert names, path
+    assert "./dashboards/provisioning:/etc/grafana/provisioning:ro" in mounted
+    assert f"./dashboards/grafana:{provider['options']['path']}:ro" in mounted
+    boards = [json.loads(path.read_text()) for path in (ROOT / "dashboards" / "grafana").glob("*.json")]
+    assert boards
+    for board in boards:
+        (chosen,) = [each for each in board["templating"]["list"] if each["type"] == "datasource"]
+        assert chosen["current"]["value"] == source["uid"]
 
 
 def test_litellm_is_given_a_plugin_that_exists() -> None:

@@ -56,17 +56,17 @@ def test_the_same_offset_again_is_no_duplicate_of_itself() -> None:
 def test_long_ids_are_told_apart_and_take_no_more_room() -> None:
     """Of an id of any length a digest is kept; it finds its twin, alone and in a batch."""
     seen, first, second = DuplicateWindow(), "x" * 10_000 + "1", "x" * 10_000 + "2"
-    assert seen.all_new([first, "short"], [0, 1], [0, 0])
+    assert seen.fresh([first, "short"], [0, 1], [0, 0]) == [True, True]
     assert not seen.seen(second, 2)
     assert seen.seen(first, 3)
-    assert not seen.all_new([second, "other"], [4, 5], [0, 0])
+    assert seen.fresh([second, "other"], [4, 5], [0, 0]) == [False, True]
     assert max(len(key) for key in seen._last) <= LONGEST
 
 
 def test_a_duplicate_that_says_something_else_is_noticed() -> None:
     """It is one all the same; what differs is counted, once for each."""
     seen, said = DuplicateWindow(), content("m", 7)
-    assert seen.all_new(["a", "b"], [0, 1], [said, said])
+    assert seen.fresh(["a", "b"], [0, 1], [said, said]) == [True, True]
     assert seen.seen("a", 2, content("m", 7))
     assert seen.differing == 0
     assert seen.seen("a", 3, content("m", 8))

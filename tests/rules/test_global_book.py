@@ -319,3 +319,15 @@ def test_rows_of_an_older_version_lose_no_money() -> None:
     money.rows["book|global"] = {"born": T0}
     money.start()
     assert (money.action(), money.ruling().used, money.ruling().counter) == ("kill", DAILY, str(T0))
+
+
+def test_who_only_observes_closes_nothing() -> None:
+    """The decision says what it would be, and people hear of it."""
+    money = Money()
+    money.policy = money.policy.observing()
+    money.start()
+    money.cost(DAILY)
+    found = money.ruling()
+    assert (found.action, found.observed) == ("allow", True)
+    assert found.reason.startswith("observed only, would be kill: the day has cost 500.00 CNY")
+    assert [alert.threshold for outcome in money.outcomes for alert in outcome.alerts] == [0.8, 1.0]

@@ -136,6 +136,29 @@ def test_a_batch_that_reaches_back_into_the_rows_counts_only_what_is_new(log: li
     assert merged(second.take_changes()).total() == distinct(log)
 
 
+TOLD = st.builds(
+    lambda number, minute, tokens, today, key: usage(
+        f"id-{number}", tokens, NOON + minute * MINUTE, today=today, key_hash=key
+    ),
+    st.integers(0, 60),
+    st.integers(0, 3),
+    st.integers(0, 50),
+    st.none() | st.integers(0, 200),
+    st.sampled_from(["k", "l"]),
+)
+
+
+@given(st.lists(TOLD, min_size=1, max_size=30), st.lists(st.integers(1, 29), max_size=5))
+def test_totals_that_gateways_tell_are_compared_in_the_order_of_the_log(log: list[Usage], cuts: list[int]) -> None:
+    """In a batch calls are summed by minute and model; what a gateway has counted is still compared call by call."""
+    single, batched = PartitionMeter(0, POLICY), PartitionMeter(0, POLICY)
+    for offset, event in enumerate(log):
+        single.fold(offset, event)
+    for start, stop in pairwise(sorted({0, len(log), *(cut for cut in cuts if cut < len(log))})):
+        fold(batched, range(start, stop), log[start:stop])
+    assert contents(batched.take_changes()) == contents(single.take_changes())
+
+
 def test_minutes_of_one_day_in_one_batch_all_count() -> None:
     """A batch that spans minutes adds each of them to the same sums."""
     meter = PartitionMeter(0, POLICY)

@@ -36,8 +36,8 @@ class Partition:
     def __post_init__(self) -> None:
         self.start()
 
-    def append(self, value: bytes, timestamp: int) -> None:
-        self.log.append(Stored(len(self.log), value, timestamp))
+    def append(self, value: bytes, timestamp: int, key: bytes = b"", headers: Sequence[tuple[str, bytes]] = ()) -> None:
+        self.log.append(Stored(len(self.log), value, timestamp, key, headers))
 
     def start(self) -> None:
         """A new owner, with what survived."""

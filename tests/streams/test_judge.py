@@ -39,7 +39,7 @@ class Desk:
     offered: list[Decision] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
 
-    def offer(self, decision: Decision, _legacy: object = None) -> None:
+    def offer(self, decision: Decision, _legacy: object = None, _sent: object = None) -> None:
         self.offered.append(decision)
 
     def forget(self, scope: str) -> None:

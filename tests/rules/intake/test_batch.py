@@ -54,9 +54,21 @@ UNSOUND = [
 @example([b"", event() + b"\n" + event()])  # as many lines as messages, and as many objects
 @example([event()[:40], event()[40:]])  # two halves of one
 @example([b"[", b"]"])
+@example([b"", event() + event()])
+@example([event()[:40], event()[40:] + event()])
+@example([event()[:-1] + b',"more":{}', b"}" + event()])
+@example([event(note="x")[:-3] + b"}", b'{"' + event()[1:]])
+@example([event(more=[])[:-2], b"{}]}" + event()])
 def test_a_batch_is_read_as_its_messages_are(intake: Intake, raws: list[bytes]) -> None:
     """Whatever stands beside it, a message has the same answer."""
-    assert intake.read_batch(raws) == [intake.read(raw) for raw in raws]
+    answers = [intake.read(raw) for raw in raws]
+    assert intake.read_batch(raws) == answers
+    calls = intake.read_usage(raws)
+    assert calls is None or calls.ats == [usage.at for usage in answers if isinstance(usage, Usage)]
+    lines = b"\n".join(raws)
+    answers = [intake.read(line) for line in lines.split(b"\n")]
+    calls = intake.read_usage_lines(lines, lines.count(b"\n") + 1)
+    assert calls is None or calls.ats == [usage.at for usage in answers if isinstance(usage, Usage)]
 
 
 @given(st.lists(st.binary(max_size=30), max_size=6))

@@ -34,6 +34,16 @@ async def test_events_are_on_kafka_when_the_answer_comes(kafka_api: Api, target:
     assert sorted(record.key.decode() for record in records) == sorted(f"u-{n}" for n in range(300))
 
 
+async def test_a_trace_goes_on_to_kafka(kafka_api: Api, target: Target) -> None:
+    """The request's trace context stands in the headers of its records; what is none does not."""
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    for number, given in enumerate((trace, "nonsense")):
+        await kafka_api.post(json.dumps(usage(number)), traceparent=given)
+    records = await target.read_all(target.topics.usage)
+    found = {record.key.decode(): dict(record.headers).get("traceparent") for record in records}
+    assert found == {"u-0": trace.encode(), "u-1": None}
+
+
 async def test_many_senders_at_once(kafka_api: Api, target: Target) -> None:
     """Each gets the answer about its own records."""
     bodies = [json.dumps([usage(100 * sender + n) for n in range(20)]) for sender in range(40)]

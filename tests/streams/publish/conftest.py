@@ -116,6 +116,7 @@ class Seen:
 
     decisions: list[Outcome] = field(default_factory=list)
     waits: list[int | None] = field(default_factory=list)
+    ways: list[int] = field(default_factory=list)
     legacies: list[LegacyOutcome] = field(default_factory=list)
     causes: list[tuple[Cause, int]] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
@@ -127,6 +128,9 @@ class Seen:
     def decision(self, outcome: Outcome, waited: int | None) -> None:
         self.decisions.append(outcome)
         self.waits.append(waited)
+
+    def arrived(self, taken: int) -> None:
+        self.ways.append(taken)
 
     def legacy(self, outcome: LegacyOutcome) -> None:
         self.legacies.append(outcome)

@@ -40,6 +40,21 @@ async def test_a_decision_reaches_redis(server: RedisServer, redis: Redis, hire:
     assert desk.seen.up
 
 
+async def test_the_way_of_an_event_ends_in_redis(server: RedisServer, hire: Hire, decide: Make) -> None:
+    """Told once, from the oldest record that a decision is news of; what is written again has come no way."""
+    desk = hire(server.url)
+    sent = desk.clock() - 7_000
+    desk.publisher.offer(decide(n=1), sent=sent)
+    desk.publisher.offer(decide(n=2), sent=sent + 5_000)
+    desk.publisher.offer(decide("model:other"))
+    await desk.publisher.settle()
+    (way,) = desk.seen.ways
+    assert way >= 7_000
+    desk.publisher.offer(decide(n=3), sent=desk.clock() + HOUR)  # a clock of a producer that is ahead
+    await desk.publisher.settle()
+    assert desk.seen.ways == [way, 0]
+
+
 async def test_what_was_offered_before_the_start_is_written(
     server: RedisServer, redis: Redis, hire: Hire, decide: Make
 ) -> None:

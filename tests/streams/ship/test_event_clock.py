@@ -5,6 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rules.calls import Calls
 from rules.moment import MINUTE
 from rules.records import Clock, Reading, Reason, Rejected, Usage
 from streams.ship.event_clock import Entry, in_lots, merged
@@ -86,14 +87,20 @@ def test_a_clock_vouches_for_what_comes_before_it(at: list[int]) -> None:
             assert item.at > now
 
 
+def as_read(found: list[Usage | Reading | Rejected | None]) -> Calls | list[Usage | Reading | Rejected | None]:
+    """What a reader says of lines: if all of them are usage it does not say it line by line."""
+    usages = [each for each in found if isinstance(each, Usage)]
+    return Calls(usages, [each.at for each in usages]) if found and usages == found else found
+
+
 @given(st.lists(lines, max_size=30), st.lists(st.integers(0, 30), max_size=4))
 def test_one_file_is_given_in_lots_as_it_is_line_by_line(
     found: list[Usage | Reading | Rejected | None], cuts: list[int]
 ) -> None:
     """Lists of usage, taken apart, are the same records with the same clock between them, however the file is read."""
     edges = sorted({0, len(found), *(cut for cut in cuts if cut < len(found))})
-    answers = [found[start:stop] for start, stop in pairwise(edges)]
-    apart = [each for item in in_lots(answers) for each in (item if isinstance(item, list) else [item])]
+    answers = [as_read(found[start:stop]) for start, stop in pairwise(edges)]
+    apart = [each for item in in_lots(answers) for each in (item.calls if isinstance(item, Calls) else [item])]
     one_by_one = merged([entries("f", found)])
     assert apart == [item.found if isinstance(item, Entry) else item for item in one_by_one]
 

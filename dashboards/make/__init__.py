@@ -1,0 +1,1 @@
+"""Makes the dashboards of dashboards/grafana and docs/metrics.md: `make dashboards`."""

@@ -1,0 +1,142 @@
+"""A real Prometheus watches a worker that reads the recordings, a poller and a gate: every query of every dashboard and
+rule finds something, or it is said here why not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from blastdoor_gateway.config import Gate
+from blastdoor_gateway.guard import Guard
+from blastdoor_gateway.link import open_redis
+from blastdoor_gateway.metrics import PrometheusObserver
+from prometheus_client import CollectorRegistry
+
+from streams.api.server import serve
+from streams.embedded.children import Child
+from streams.embedded.server import HOST, free_port
+from tests.acceptance.conftest import MODEL, RECORDINGS, Deployment, eventually
+from tests.dashboards.boards import asked, spoken
+from tests.dashboards.prometheus import Prometheus
+from tests.dashboards.test_rules import RECORDED, RULES
+
+pytestmark = [pytest.mark.embedded, pytest.mark.prometheus, pytest.mark.timeout(420)]
+
+SERIES = re.compile(r"(?<![\w:])blastdoor_[a-z_]+(?![\w:])")
+PATIENCE = 120.0
+NO_TENANT = "the recordings name no tenant"
+EMPTY = {
+    "sources: Requests over HTTP": "a recording brings its own clock, so nothing comes in over HTTP",
+    "tenants: Budgets": NO_TENANT,
+    "tenants: Share of the budget": NO_TENANT,
+    "tenants: Usage by tenant": NO_TENANT,
+    "tenants: Usage over the day": NO_TENANT,
+    "tenants: Used today, of those shown": NO_TENANT,
+}
+"""Panels that find nothing in this story, and why."""
+
+PERHAPS = {"sources: Time of a poll": "a provider is asked once a minute at most, mostly before anybody looks"}
+"""Panels that may find nothing."""
+
+Place = tuple[str, int]
+"""A panel, a recorded number or a series, and the number of its query."""
+
+
+@contextmanager
+def polling(deployment: Deployment, folder: Path, address: str) -> Iterator[None]:
+    """A poller that asks a file."""
+    (folder / "balances.jsonl").write_text(
+        json.dumps({"type": "balance", "ts": 1_786_593_600, "model": MODEL, "available": 5_000, "unit": "token"}) + "\n"
+    )
+    (folder / "policy.yaml").write_text(
+        "providers: {by-hand: {kind: file, path: balances.jsonl, every: 1m, least: 1m}}\n"
+    )
+    where = ["--kafka", deployment.stack.kafka, "--redis", deployment.stack.redis, "--http", address]
+    poller = Child(
+        "poller", [sys.executable, "-m", "streams", "poll", "--policy", str(folder / "policy.yaml"), *where],
+        log=folder / "poller.log",
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        poller.stop()
+
+
+@asynccontextmanager
+async def guarding(deployment: Deployment, address: str) -> AsyncIterator[Guard]:
+    """A gate with metrics."""
+    registry = CollectorRegistry()
+    gate = Gate(wait_seconds=5.0, engine=None)
+    guard = Guard(open_redis(deployment.stack.redis, 5.0), gate, observer=PrometheusObserver(registry))
+    runner = await serve(address, registry, lambda: True)
+    try:
+        yield guard
+    finally:
+        await runner.cleanup()
+        await guard.close()
+
+
+@contextmanager
+def watching(folder: Path, targets: dict[str, str]) -> Iterator[Prometheus]:
+    prometheus = Prometheus.start(folder, targets)
+    try:
+        yield prometheus
+    finally:
+        prometheus.stop()
+
+
+async def silent(prometheus: Prometheus, queries: dict[Place, str]) -> set[Place]:
+    """Asks until all those that have to have found something; which ones found nothing."""
+    missing = dict(queries)
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        for place, query in list(missing.items()):
+            if await prometheus.ever(query):
+                del missing[place]
+        wanted = {place for place in missing if place[0] not in EMPTY | PERHAPS}
+        if not wanted:
+            return set(missing)
+        if time.monotonic() > deadline:
+            pytest.fail("\n".join(f"{place}: {missing[place]}" for place in sorted(wanted)))
+        await asyncio.sleep(0.3)
+
+
+def queries() -> dict[Place, str]:
+    """Of panels and annotations, of recording rules, and each series that an alert looks at."""
+    found = {(each.place, number): spoken(each.query, "1m") for number, each in enumerate(asked())}
+    found |= {(name, 0): name for name in RECORDED}
+    return found | {(f"series {name}", 0): name for rule in RULES for name in SERIES.findall(rule["expr"])}
+
+
+async def test_every_query_finds_something(deploy: Callable[..., Any], tmp_path: Path) -> None:
+    """Panels, annotations, recorded numbers and what alerts look at; and no rule fails while it is evaluated."""
+    poller, gate = (f"{HOST}:{free_port()}" for _ in range(2))
+    policy = tmp_path / "worker.yaml"
+    policy.write_text(
+        "spend: {daily: 500, currency: CNY, basis: charged}\n"
+        f"prices: {{{MODEL}: {{input: 1, cached_input: 0.2, output: 2}}}}\n"
+    )
+    async with deploy(event_clock=True, policy=str(policy)) as deployment, guarding(deployment, gate) as guard:
+        targets = {"blastdoor": deployment.stack.http[0], "poller": poller, "gate": gate}
+        with polling(deployment, tmp_path, poller), watching(tmp_path, targets) as prometheus:
+
+            async def all_seen() -> bool:
+                return len(await prometheus.now("up == 1")) == len(targets)
+
+            await eventually(all_seen, PATIENCE)
+            await deployment.ship(*RECORDINGS)
+            for tokens in (10, 20):
+                await guard.settle(await guard.admit(model=MODEL, tenant="t", estimate=100), tokens)
+            found_nothing = {place for place in await silent(prometheus, queries()) if place[0] not in PERHAPS}
+            assert found_nothing == {place for place in queries() if place[0] in EMPTY}
+            assert EMPTY.keys() | PERHAPS.keys() <= {place for place, _ in queries()}
+            rules = await prometheus.rules()
+            assert {rule["health"] for rule in rules} == {"ok"}, [rule.get("lastError") for rule in rules]
