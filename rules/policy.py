@@ -66,6 +66,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
     usage: str = "events"  # events, log, daily_usage
     guard: bool = False
     daily_usage: str = "gateway"  # who writes the daily_usage keys: gateway or engine
+    hashes: tuple[str, ...] = ()  # of keys that it alone counts under; with usage daily_usage
 
 
 class Route(Struct, frozen=True, kw_only=True):
@@ -119,6 +120,12 @@ class RuleSpec(Struct, frozen=True, kw_only=True):
     says_zh: str = ""  # the same in Chinese; empty: there is only one
     alert: str | None = None  # severity
     priority: int = 0
+    lasting: Millis = 0  # `for:` so long the condition must hold before the rule fires
+    clear: str | None = None  # the condition that ends it; None: that `when` holds no more
+    keep_firing_for: Millis = 0  # it goes on firing so long after its end began
+    ban_for: Millis = 0  # of the effect `ban`: a block that lasts so long from when it fired
+    on_error: str | None = None  # ignore, warn, block; None: it counts as holding if its action restricts calls
+    dry_run: bool = False  # it is asked and reported, and binds nobody
 
 
 class Budget(Struct, frozen=True, kw_only=True):

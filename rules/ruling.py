@@ -12,7 +12,7 @@ from rules.facts import Scope
 from rules.moment import MINUTE, Millis
 from rules.policy import Mode, Policy
 from rules.pool_state import NO_POOL, Bounds
-from rules.rulebook import Asked, Verdict
+from rules.rulebook import Asked, Verdict, Would
 from rules.saying import OBSERVED
 
 # How often a ruling in which only `used` moved is written into the history. Redis always holds the newest.
@@ -45,6 +45,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
     guarded: dict[Day, int]
     failed: tuple[str, ...] = ()  # rules that could not be evaluated: `name: cause`
     asked: tuple[Asked, ...] = ()  # rules that hold and ask for an alert
+    would: tuple[Would, ...] = ()  # rules under trial that fire, and bind nobody
     observed: bool = False  # the policy only observes: no gateway is to hold calls against the numbers
     prices: dict[str, int] = {}  # of a model, as a decision carries them
     basis: str = ""
@@ -82,6 +83,7 @@ def ruled(verdict: Verdict, policy: Policy, **known: Any) -> Ruling:
         policy=policy.hash,
         failed=verdict.failed,
         asked=verdict.asked,
+        would=verdict.would,
         **(numbers | known),
     )
 
@@ -119,6 +121,8 @@ def _verdict(ruling: Ruling) -> tuple[object, ...]:
         bounds.latest,
         ruling.counter,
         ruling.until,
+        tuple(would.rule for would in ruling.would),
+        tuple(failure.partition(":")[0] for failure in ruling.failed),
         ruling.prices,
         ruling.basis,
     )

@@ -16,10 +16,11 @@ from rules.day_book import DayBook
 from rules.day_end import Refusing, refusing_after
 from rules.facts import Heard, Partial, Scope, Stored
 from rules.marks import Marks
-from rules.moment import DAY, SECOND, Millis
+from rules.moment import DAY, LATEST, SECOND, Millis
 from rules.outcome import Outcome
 from rules.policy import Budget, Policy
 from rules.records import Control, ControlAction
+from rules.rule_memory import Held
 from rules.rulebook import Verdict
 from rules.ruling import Ruling, ruled
 from rules.scope_book import Situation
@@ -61,6 +62,7 @@ class TenantRow(Struct, kw_only=True):
     refusing: Refusing = Refusing()
     ended: tuple[Day, Millis] | None = None  # a day whose usage is not complete yet, and how long calls were refused
     told: Ruling | None = None  # the newest in the history
+    rules: dict[str, Held] = {}  # what rules with `for:`, `clear:` or a ban remember
 
 
 class TenantBook:
@@ -137,7 +139,9 @@ class TenantBook:
         windows = self.windows(now)
         wall = _wall(windows)
         facts = tenant_facts(self.tenant, windows, wall, self._budget.over, self._closed_by(now))
-        ruling = self._ruling(now, windows, wall, rulebook.decide("tenant", facts))
+        verdict = rulebook.decide("tenant", facts, self.row.rules, now)
+        self.row.rules = verdict.memory
+        ruling = self._ruling(now, windows, wall, verdict)
         alerts = self._announce(ruling, windows)
         self._turn(ruling, before or self.row.told)
         closed = self._close_day(marks)
@@ -147,7 +151,8 @@ class TenantBook:
         history = news and held and _verdict(self.row.told) != _verdict(ruling)
         if history:
             self.row.told = ruling
-        self.wakes, self._ordered = self._next_change(ruling, now), False
+        turn = rulebook.wakes("tenant", self.row.rules)
+        self.wakes, self._ordered = min(self._next_change(ruling, now), LATEST if turn is None else turn), False
         return Outcome(ruling, alerts, history, news, closed=closed)
 
     def windows(self, now: Millis) -> tuple[Window, Window]:
@@ -190,7 +195,7 @@ class TenantBook:
 
     def _may_wait(self, before: Ruling, now: Millis) -> bool:
         """Whether the budget is so far away that one more look a few seconds later does."""
-        if self._ordered or self.row.ended is not None or before.until is None or now >= before.until:
+        if self._ordered or self.row.rules or self.row.ended is not None or before.until is None or now >= before.until:
             return False
         if self._calendar.day(now) != before.day or before.policy != self._policy.hash:
             return False
@@ -206,7 +211,7 @@ class TenantBook:
             scope=self.scope,
             at=now,
             day=day.name,
-            until=killed.until if killed is not None and verdict.action == "kill" else shown.end,
+            until=killed.until if killed is not None and verdict.action == "kill" else verdict.until or shown.end,
             formula="budget",
             wall="" if wall is None else wall.kind,
             limit=shown.limit,

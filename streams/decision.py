@@ -46,6 +46,7 @@ def to_decision(
         prices=ruling.prices,
         basis=ruling.basis,
         windows=ruling.windows,
+        would={each.rule: {"action": each.action, "reason": each.reason} for each in ruling.would},
         money=ruling.money,
         because={} if grounds is None else msgspec.to_builtins(grounds),
         **(_pool(ruling) if ruling.bounds.lag_bound else {}),

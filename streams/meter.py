@@ -114,7 +114,6 @@ class Meter:
         metered.rows |= dict.fromkeys(metered.meter.forget())
         if (oldest := metered.meter.oldest_day()) is not None:
             metered.rows |= metered.tenants.drop_before(oldest)
-        self._metrics.crowded.set(any(each.tenants.is_crowded for each in self._partitions.values()))
         return metered.take()
 
     def revoked(self, partition: int) -> None:

@@ -39,7 +39,6 @@ class Metrics:
         self._scopes()
         self._outlets()
         self._intake()
-        self._rollups()
         self.in_force = Tally(self.scopes_in_force)
         self.rules_in_force = OneOf(self.rule)
         self.top_tenants = TopTenants(self.tenant_used, self.tenant_limit)
@@ -155,17 +154,6 @@ class Metrics:
         for outcome in ("accepted", "rejected", "unacknowledged"):
             self.received.labels(outcome=outcome)
 
-    def _rollups(self) -> None:
-        to = self.registry
-        self.foreign_sheets = Counter(
-            "blastdoor_foreign_sheets", "Records on the topic of sheets that are none of ours.", registry=to
-        )
-        self.crowded = Gauge(
-            "blastdoor_tenants_crowded",
-            "1 while a day has more tenants than get sheets of their own; the rest is counted together.",
-            registry=to,
-        )
-
     def _models(self) -> None:
         to = self.registry
         self.used = Gauge(
@@ -208,6 +196,12 @@ class Metrics:
         self._accounts()
         self._money()
         self.rule_failures = Counter("blastdoor_rule_failures", "Failed evaluations of a rule.", ["rule"], registry=to)
+        self.rule_trials = Counter(
+            "blastdoor_rule_would_fire",
+            "Times that a rule with dry_run began to fire.",
+            ["rule", "action"],
+            registry=to,
+        )
         self.decisions = Counter(
             "blastdoor_decisions", "Decisions that changed, by action and rule.", ["action", "rule"], registry=to
         )

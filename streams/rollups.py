@@ -12,9 +12,10 @@ import msgspec
 from rules.facts import Heard
 from rules.moment import DAY
 from rules.policy import Policy
-from rules.records import Control
+from rules.records import Control, Reason, Rejected
 from rules.rollup import Forgetting, Part, Rollup, Rollups, forgetting
 from streams.active import Active
+from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.metrics import Metrics
 from streams.topics import USAGE_KEPT_DAYS, Topics
@@ -42,7 +43,7 @@ class RollupStep:
         self._rollups = topics.rollups
         self._policy = policy
         self._calendar = policy.calendar()
-        self._metrics = metrics
+        self._dead_letters = DeadLetters(topics.dead_letters, topics.sheets, metrics)
         self._reread = reread
         self._desks: dict[int, Desk] = {}
 
@@ -61,13 +62,14 @@ class RollupStep:
                 self._begin(partition, desk, wish)
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
-        """Merge a batch. What cannot be read is none of ours and counted."""
+        """Merge a batch. What cannot be read becomes a dead letter and stops nothing."""
         desk = self._desks[partition]
         for record in records:
             try:
                 found = _decode(record.value or b"")
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                self._metrics.foreign_sheets.inc()
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                rejected = Rejected(Reason.NOT_JSON, f"no sheet: {error}"[:200])
+                desk.refused.append(self._dead_letters.keep(partition, record, rejected))
                 continue
             if isinstance(found, Part):
                 if desk.tables.merge(found):
@@ -80,6 +82,8 @@ class RollupStep:
         desk = self._desks[partition]
         outputs = [self._output(partition, rollup) for rollup in desk.tables.take_changed(moment.now)]
         outputs += [self._output(partition, rollup) for rollup in desk.take_rewritten()]
+        outputs += desk.refused
+        desk.refused = []
         self._close(desk, moment)
         rows, desk.rows = desk.rows, {}
         return Flush(outputs, rows) if outputs or rows else None
@@ -144,6 +148,7 @@ class Desk:
         self.tables = Rollups()
         self.rows: dict[str, Any] = {}
         self.rewritten: list[Rollup] = []
+        self.refused: list[Output] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.touch = restored.touch
         self._fail = restored.fail

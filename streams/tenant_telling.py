@@ -51,11 +51,6 @@ class TenantTelling:
         taken, self._outputs = self._outputs, []
         return taken
 
-    @property
-    def is_crowded(self) -> bool:
-        """A day of it has more tenants than get sheets of their own."""
-        return bool(self._sheets.crowded)
-
     def drop_before(self, day: Day) -> dict[str, None]:
         """Forget days that no call can reach any more."""
         return self._keeper.drop_before(day)

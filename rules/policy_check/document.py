@@ -44,8 +44,8 @@ SECTIONS: dict[str, Section] = {
     "rules": lambda inspection, raw: {"rules": rule_list(inspection, ("rules",), raw)},
 }
 
-_CONTAINERS = (*SECTIONS, "alerts")
-KEYS = (*PLAIN, *_CONTAINERS)
+CONTAINERS = (*SECTIONS, "alerts")
+KEYS = (*PLAIN, *CONTAINERS)
 """What may stand at the top of a policy file."""
 
 
@@ -62,9 +62,9 @@ def check(raw: object, lines: Lines | None = None) -> Policy | list[Fault]:
 
 
 def _read(raw: object, inspection: Inspection) -> dict[str, Any]:
-    readers = PLAIN | dict.fromkeys(_CONTAINERS, anything)
+    readers = PLAIN | dict.fromkeys(CONTAINERS, anything)
     if isinstance(raw, Mapping):
-        raw = {key: value for key, value in raw.items() if value is not None or key not in _CONTAINERS}
+        raw = {key: value for key, value in raw.items() if value is not None or key not in CONTAINERS}
     given = inspection.fields((), raw, readers)
     found = {key: value for key, value in given.items() if key in PLAIN}
     for key, section in SECTIONS.items():

@@ -24,7 +24,7 @@ from streams.commands.asked import Asked, Lasting, asked
 from streams.delivery.errors import DeliveryError
 from streams.instant import WrittenInstant, instant_in
 from streams.orders.effect import Seen, Sight
-from streams.orders.order import Order
+from streams.orders.order import Order, unheeded
 from streams.orders.send import ConflictError, NotAcknowledgedError, Sent, send_from_here
 from streams.policy_file import PolicyError, load_references
 from streams.publish.client import open_redis
@@ -148,6 +148,8 @@ def give(given: Asked, what: dict[str, Any]) -> None:
         raise click.UsageError(order.detail)
     if not isinstance(order, Control | Calibration):
         raise click.UsageError("this is no order")
+    if why := unheeded(order):
+        raise click.UsageError(why)
     try:
         sent, seen = asyncio.run(_run(given, order, policy))
     except (BrokerUnavailable, TopicError, DeliveryError, KafkaError, ConflictError, NotAcknowledgedError) as error:

@@ -27,12 +27,12 @@ from streams.policy_file import load_policy
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text()
 ROWS: dict[str, str] = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", PAGE, re.MULTILINE))
 LENGTHS = {"max_lag", "lag_ceiling", "stale_after", "lateness", "group", "cooldown", "repeat", "behind", "expiring"}
-LENGTHS |= {"every", "least"}
+LENGTHS |= {"every", "least", "keep_firing_for"}
 
 
 def test_the_example_loads(tmp_path: Path) -> None:
     """What a reader copies is a policy without a mistake."""
-    (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    example, *_ = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     path = tmp_path / "policy.yaml"
     path.write_text(example)
     policy = load_policy(

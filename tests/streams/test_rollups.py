@@ -103,11 +103,12 @@ async def test_parts_make_one_table_through_a_crash() -> None:
 
 
 async def test_a_foreign_record_stops_nothing() -> None:
-    """What cannot be read is counted and left out."""
+    """What cannot be read is a dead letter."""
     tables = Tables()
     await tables.start()
     tables.hear(b"{}", b"\xff", part(5))
-    tables.flush()
+    topics = [output.topic for output in tables.flush()]
+    assert sorted(topics) == [TOPICS.dead_letters, TOPICS.dead_letters, TOPICS.rollups]
     assert tables.table().sheet.total()[0] == 5
 
 

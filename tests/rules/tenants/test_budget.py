@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from rules.moment import HOUR
-from rules.policy import Budget, Mode, Policy
+from rules.moment import HOUR, MINUTE
+from rules.policy import Budget, Mode, Policy, RuleSpec
 from rules.records import ControlAction
 from rules.ruling import Ruling
 from streams.decision import to_decision
@@ -238,3 +239,21 @@ def test_both_windows_are_in_the_ruling() -> None:
     assert outcome.ruling is not None
     assert told(outcome.ruling) == told(ruling)
     assert outcome.ruling.windows["day_limit"] == 2_000
+
+
+def test_a_rule_waits_and_lasts_over_a_restart() -> None:
+    """`for:` counts from when the condition held first, a ban from when it fired; both stand in the row."""
+    rule = RuleSpec(
+        name="greedy", scope="tenant", when="used > 100", action="block", says="too much", lasting=10 * MINUTE,
+        ban_for=30 * MINUTE,
+    )  # fmt: skip
+    story = Story(replace(budget(daily_tokens=1_000), rules=(rule,)))
+    assert told(story.use("2026-08-13 10:00", 101))[0] == "allow"
+    story.restart()
+    assert told(story.tick("2026-08-13 10:09:59"))[0] == "allow"
+    banned = story.tick("2026-08-13 10:10")
+    assert told(banned)[0] == "block"
+    assert banned is not None
+    assert (banned.rule, banned.until) == ("greedy", story.at("2026-08-13 10:40"))
+    story.restart()
+    assert told(story.tick("2026-08-13 10:39:59"))[0] == "block"
