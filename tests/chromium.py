@@ -23,6 +23,8 @@ PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
     "--headless",
     "--remote-debugging-port=0",
+    "--no-sandbox",  # a container has none; the only pages it loads are ours
+    "--no-proxy-server",
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--disable-background-networking",
@@ -42,10 +44,9 @@ class Chromium:
     """A browser process. Tests connect to `url` on their own loops."""
 
     def __init__(self, directory: Path) -> None:
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
         profile = directory / "profile"
         with (directory / "stderr").open("wb") as told:
-            command = [str(program()), *OPTIONS, *sandbox, f"--user-data-dir={profile}", "about:blank"]
+            command = [str(program()), *OPTIONS, f"--user-data-dir={profile}", "about:blank"]
             self._process = subprocess.Popen(command, stdout=told, stderr=told, start_new_session=True)
         self.url = self._listening(profile / "DevToolsActivePort", directory / "stderr")
 
@@ -93,7 +94,8 @@ class Page:
             await self.call(f"{domain}.enable")
         await self.resize(width)
         agent = await self.evaluate("navigator.userAgent")
-        await self.call("Network.setUserAgentOverride", userAgent=agent, acceptLanguage=language)
+        await self.call("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage=language)
+        await self.call("Emulation.setFocusEmulationEnabled", enabled=True)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         await self.call("Emulation.setEmulatedMedia", features=[scheme])
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from aiohttp import web
 from blastdoor_gateway.contract import Decision
+from prometheus_client import CollectorRegistry
 
 from rules.calendar import Calendar, Day
 from rules.moment import MINUTE, Millis
@@ -70,13 +72,26 @@ def decision(used: int, **budget: Any) -> Decision:
 class Site:
     """A worker's HTTP face; what it knows is what the test says."""
 
-    url: str = ""
+    address: str = ""
+    routes: list[web.RouteDef] = field(default_factory=list)
     kept: list[Rollup] = field(default_factory=list)
     names: list[str] = field(default_factory=lambda: ["acme"])
     decisions: dict[str, Decision] = field(default_factory=dict)
     read: bool = True
     now: Millis = 0
     complete: Millis | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.address}"
+
+    async def start(self) -> None:
+        """Answer from now on, at the same address each time."""
+        self._runner = await serve(self.address, CollectorRegistry(), lambda: True, self.routes)
+
+    async def stop(self) -> None:
+        """Be gone."""
+        await self._runner.cleanup()
 
     def tenants(self) -> list[str]:
         self._check()
@@ -120,11 +135,11 @@ async def site() -> AsyncIterator[Site]:
         lambda: site.now,
         lambda: site.complete,
     )
-    address = f"127.0.0.1:{free_port()}"
-    runner = await serve(address, Metrics().registry, lambda: True, [*views.routes(), *page_routes()])
-    site.url = f"http://{address}"
+    site.routes = [*views.routes(), *page_routes()]
+    site.address = f"127.0.0.1:{free_port()}"
+    await site.start()
     yield site
-    await runner.cleanup()
+    await site.stop()
 
 
 class Opened:

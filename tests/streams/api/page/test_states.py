@@ -59,14 +59,13 @@ async def test_how_far_counting_has_come(site: Site, opened: Opened) -> None:
 
 
 async def test_a_worker_that_is_gone(site: Site, opened: Opened) -> None:
-    """Numbers of a worker that does not answer are no longer shown."""
+    """Numbers of a worker that does not answer are no longer shown; it is asked again until it is back."""
     site.kept = rollups(ledger())
     page = await opened(ACME)
-    offline = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-    await page.call("Network.emulateNetworkConditions", offline=True, **offline)
+    await site.stop()
     await page.evaluate("document.getElementById('show').click()")
     await page.until("at('status').textContent.startsWith('The worker does not answer') && at('usage').hidden")
-    await page.call("Network.emulateNetworkConditions", offline=False, **offline)
+    await site.start()
     await page.until("!at('usage').hidden")
 
 
