@@ -30,15 +30,15 @@ Alike = tuple[str, str | None, str | None, str | None]
 
 
 class OpenSheet:
-    """The sums of one tenant and day. `bucket`: whose rows it shares; `group`: whose tally."""
+    """The sums of one tenant and day. `bucket`: whose rows it shares; `group`: by which it finds its judge."""
 
     __slots__ = ("_dimensions", "_most", "_others", "bucket", "group", "name", "pending", "total")
 
     def __init__(self, name: str, most: Sequence[int], seen: Sheet | None = None) -> None:
         """`most`: values by dimension. `seen`: go on with a sheet as it was stored."""
-        digest = zlib.crc32(name.encode())
         self.name = name
-        self.bucket, self.group = digest % BUCKETS, digest // BUCKETS
+        self.group = _digest(name)
+        self.bucket = bucket_of(name)
         self.total = 0
         self.pending: dict[Alike, int] = {}
         self._most = most
@@ -92,7 +92,11 @@ class OpenSheet:
 
 def bucket_of(tenant: str) -> int:
     """Tenants of a bucket share rows."""
-    return zlib.crc32(tenant.encode()) % BUCKETS
+    return (_digest(tenant) >> 16) % BUCKETS
+
+
+def _digest(tenant: str) -> int:
+    return zlib.crc32(f"tenant:{tenant}".encode())
 
 
 def _joined(cell: Cell) -> int:

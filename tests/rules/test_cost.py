@@ -100,6 +100,6 @@ def test_telling_of_tenants_takes_steps_by_what_changed() -> None:
     while keeper.flush().parts:
         pass
     fold(range(20_000, 20_010))
-    assert steps(keeper.flush).total() < 40_000
+    assert steps(keeper.flush).total() < 50_000
     fold(range(20_010, 22_010))
     assert steps(keeper.flush).total() / EVENTS < 90
