@@ -44,6 +44,7 @@ class Kind(StrEnum):
     GATE_OPEN = "gate_open"  # a gate says that it lets calls through unasked
     ENGINE_BEHIND = "engine_behind"  # usage is not known up to now
     DEAD_LETTERS = "dead_letters"  # records that cannot be read become more
+    TENANTS_CROWDED = "tenants_crowded"  # more tenants than get sheets of their own
     REDIS_UNREACHABLE = "redis_unreachable"
     REDIS_GROWING = "redis_growing"
     POLICY_REFUSED = "policy_refused"  # a changed policy file holds a mistake: the old one stays in force

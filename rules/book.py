@@ -34,6 +34,7 @@ from rules.pool import infer, names, newest_change, observe
 from rules.pool_state import Metered, PoolState
 from rules.prices import Prices
 from rules.records import Calibration, Reading
+from rules.rule_memory import Held
 from rules.rulebook import Rulebook, Verdict
 from rules.ruling import Ruling, changed, is_history, ruled
 from rules.scope_book import Situation
@@ -60,6 +61,7 @@ class BookRow(Struct, kw_only=True):
     short: Shortfall = Shortfall()
     origins: dict[str, str] = {}  # reading id -> where it stood
     charged: dict[Day, Charged] = {}
+    rules: dict[str, Held] = {}  # what rules with `for:`, `clear:` or a ban remember
 
 
 CALM: Millis = MINUTE
@@ -134,15 +136,18 @@ class ModelBook:
         """Look, rule, and find out what is new about it."""
         now, marks, rulebook, anew = situation
         sight = (None if anew else self.glance(now)) or self.look(now, marks)
+        limit = effective_limit(self._terms, sight.bounds, sight.metered)
+        verdict = self._verdict(sight, limit, rulebook)
         costs = self.charge(sight, anew=anew) if self._policy.counts_money else []
-        ruling = in_money(self.rule(sight, rulebook), costs)
+        self.row.rules, ruling = verdict.memory, in_money(self._ruling(sight, limit, verdict), costs)
         alerts = self.announce(ruling, sight, costs)
         self.turn(ruling, before)
         closed = self.close_day(sight)
         news = bool(alerts) or changed(before, ruling) or closed is not None
         history = news and self.enter(ruling)
         account = self.account(sight) if history else None
-        self._calm_until = min(now + CALM, self._calendar.end(ruling.day))
+        wakes = rulebook.wakes("model", verdict.memory)  # what a rule waits for may come sooner
+        self._calm_until = min(now + CALM, self._calendar.end(ruling.day), *([] if wakes is None else [wakes]))
 
         def because() -> Grounds:
             return self.grounds(sight, ruling, rulebook, marks)
@@ -171,7 +176,10 @@ class ModelBook:
     def rule(self, sight: Sight, rulebook: Rulebook, formula: str | None = None) -> Ruling:
         """What holds then. `formula` in place of the policy's own is for comparison."""
         limit = effective_limit(self._terms, sight.bounds, sight.metered, formula)
-        return self._ruling(sight, limit, rulebook.decide("model", self._facts(sight, limit)))
+        return self._ruling(sight, limit, self._verdict(sight, limit, rulebook))
+
+    def _verdict(self, sight: Sight, limit: Limit, rulebook: Rulebook) -> Verdict:
+        return rulebook.decide("model", self._facts(sight, limit), self.row.rules, sight.now)
 
     def grounds(self, sight: Sight, ruling: Ruling, rulebook: Rulebook, marks: Marks) -> Grounds:
         """What a ruling stands on; `sight` is the one it was made from."""
@@ -370,7 +378,7 @@ class ModelBook:
             scope=self.scope,
             at=sight.now,
             day=day,
-            until=self._calendar.end(day),
+            until=verdict.until or self._calendar.end(day),
             formula=limit.formula,
             wall=limit.wall.value,
             limit=limit.tokens,

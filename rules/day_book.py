@@ -21,6 +21,7 @@ class DayBook(Struct, frozen=True, kw_only=True):
     requests: int = 0
     cache_hits: int = 0  # requests that an answer cache served: they used no tokens
     cached: int = 0  # prompt tokens that the provider took from its own cache
+    saved: int = 0  # tokens of answers that an answer cache served; known of tenants
     refused: Millis = 0  # how long calls were to be refused
     returned: Span | None = None
     expired: Span | None = None

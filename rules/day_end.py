@@ -69,6 +69,7 @@ def day_book(scope: Scope, ended: DayEnd, frame: Frame, state: PoolState, counte
         requests=sums.requests,
         cache_hits=sums.cache_hits,
         cached=sums.cached,
+        saved=sums.saved,
         refused=ended.refused,
         **spans,
     )

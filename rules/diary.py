@@ -11,6 +11,7 @@ from rules.episodes import Condition
 from rules.moment import Millis
 from rules.outcome import Outcome
 from rules.policy import Alerting
+from rules.rule_memory import Held
 from rules.ruling import Ruling, changed, is_history
 from rules.switch import Order, Switch
 
@@ -22,6 +23,7 @@ class Diary(Struct, kw_only=True):
     announced: Announced = Announced()
     last: Ruling | None = None  # the newest in the history
     switch: Switch = field(default_factory=Switch)
+    rules: dict[str, Held] = {}  # what rules with `for:`, `clear:` or a ban remember
 
 
 class Ordered(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -11,7 +11,7 @@ from rules.day_book import DayBook
 from rules.facts import GLOBAL
 from rules.moment import Millis, from_datetime, to_datetime
 
-MOST = 200  # scopes in one digest, the most used first
+MOST = 200  # scopes in one digest, models before tenants, the most used first
 
 
 def due(day: Day, at: str, calendar: Calendar) -> Millis:
@@ -25,7 +25,7 @@ def due(day: Day, at: str, calendar: Calendar) -> Millis:
 
 def digest(day: Day, books: Iterable[DayBook], now: Millis) -> Alert:
     """All that happened on a day, as one message to people."""
-    ordered = sorted(books, key=lambda book: (-book.used, book.scope))
+    ordered = sorted(books, key=lambda book: (book.scope.startswith("tenant:"), -book.used, book.scope))
     return Alert(
         id=alert_id(GLOBAL, day, Kind.DIGEST.value, 0),
         kind=Kind.DIGEST,

@@ -8,11 +8,12 @@ from datetime import date
 import msgspec
 
 from rules.calendar import Day
-from rules.facts import METERED, Charge, Fact, Heard, Minutes, Partial, Scope, Watermark, kind_of
+from rules.facts import METERED, Charge, Fact, Heard, Minutes, Partial, Scope, Tally, Watermark, kind_of
 from rules.moment import DAY, EARLIEST, HOUR, LATEST, Millis
 from rules.records import Calibration, Control, Reason, Rejected
 
 GREATEST = 10**18  # of a number: a million calls of the greatest size that the intake takes
+TALLIED = 6  # amounts of a tenant
 SOURCES = ("usage", "balances", "controls")
 
 _decode = msgspec.json.Decoder(Fact).decode
@@ -42,6 +43,10 @@ def _fault(fact: Fact, partitions: int, now: Millis) -> str | None:
         return _fault_of_mark(fact, now)
     if not _are_amounts(fact.incarnation, fact.offset):
         return "incarnation or offset: out of bounds"
+    return _fault_of_tally(fact) if isinstance(fact, Tally) else _fault_of_sums(fact)
+
+
+def _fault_of_sums(fact: Partial | Minutes) -> str | None:
     return _fault_of_scope(fact.scope) or (
         _fault_of_partial(fact) if isinstance(fact, Partial) else _fault_of_minutes(fact)
     )
@@ -63,6 +68,14 @@ def _fault_of_partial(partial: Partial) -> str | None:
     told = (number for each in partial.told.values() for number in msgspec.structs.astuple(each))
     amounts = (*msgspec.structs.astuple(partial.sums), *partial.seeds.values(), *told)
     return None if _are_amounts(*amounts) else "sums: out of bounds"
+
+
+def _fault_of_tally(tally: Tally) -> str | None:
+    if not _is_day(tally.day):
+        return "day: not a date"
+    sums = tally.tenants.values()
+    fits = all(len(of_one) == TALLIED and _are_amounts(*of_one) for of_one in sums) and "" not in tally.tenants
+    return None if fits else "tenants: no sums of theirs"
 
 
 def _fault_of_minutes(minutes: Minutes) -> str | None:

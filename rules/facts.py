@@ -6,6 +6,8 @@ total is the sum over partitions. That is a G-counter, so replays, restarts, re-
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -18,7 +20,7 @@ Scope = str
 
 GLOBAL: Scope = "global"
 
-METERED = ("model",)
+METERED = ("model", "tenant")
 """Kinds of scope that have partials."""
 
 
@@ -46,6 +48,7 @@ class Sums(Struct, array_like=True):
     failed: int = 0
     estimated: int = 0
     guarded: int = 0  # the part of `tokens` that came from gateways declared `guard: true`
+    saved: int = 0  # tokens of answers that a cache gave; counted by tenant only
 
     def add(self, more: Sums) -> None:
         """Add other events' sums, field by field."""
@@ -90,6 +93,30 @@ class Partial(Struct, tag="partial", tag_field="type"):
     def snapshot(self) -> Partial:
         """A copy that shares nothing that changes."""
         return replace(self, sums=replace(self.sums), seeds=dict(self.seeds), told=dict(self.told))
+
+
+class Tally(Struct, tag="tally", tag_field="type"):
+    """What tenants used on a day, in one source partition up to and including `offset`: a partial for each of a group.
+
+    `tenants`: tokens, requests, cached, cache hits, guarded, saved.
+    """
+
+    partition: int
+    day: Day
+    group: int
+    incarnation: int
+    offset: int
+    tenants: dict[str, list[int]]
+
+    @property
+    def key(self) -> str:
+        return f"tally|{self.partition}|{self.day}|{self.group}"
+
+    def partials(self) -> Iterator[Partial]:
+        """One by one."""
+        for tenant, (tokens, requests, cached, hits, guarded, saved) in self.tenants.items():
+            sums = Sums(tokens, requests, cached=cached, cache_hits=hits, guarded=guarded, saved=saved)
+            yield Partial(f"tenant:{tenant}", self.partition, self.day, self.incarnation, self.offset, sums)
 
 
 class Minutes(Struct, tag="minutes", tag_field="type"):
@@ -174,10 +201,10 @@ class Heard(Struct, tag="heard", tag_field="type"):
         return f"heard|{source}|{int(offset) % HEARD_SLOTS}"
 
 
-Timed = Partial | Minutes | Watermark | Heard
+Timed = Partial | Minutes | Tally | Watermark | Heard
 """What comes from outside and has its place in time."""
 
-Stored = Partial | Minutes | Watermark | Charge
+Stored = Partial | Minutes | Tally | Watermark | Charge
 """What is absolute, and stored as it was merged."""
 
 Fact = Stored | Heard

@@ -133,7 +133,8 @@ class GlobalBook:
         now, rulebook = situation.now, situation.rulebook
         row, day = self._row, self._calendar.day(now)
         row.born = row.born or now
-        verdict = rulebook.decide("global", self._facts(day, now))
+        verdict = rulebook.decide("global", self._facts(day, now), row.rules, now)
+        row.rules = verdict.memory
         limit = self.limit(day)
         ruling = ruled(
             verdict,

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from rules.book import ModelBook
-from rules.facts import Charge, Fact, Heard, Partial, Scope, Stored, Watermark, kind_of
+from rules.facts import Charge, Fact, Heard, Partial, Scope, Stored, Tally, Watermark, kind_of
 from rules.global_book import GlobalBook
 from rules.marks import Marks
 from rules.moment import Millis
@@ -26,6 +26,8 @@ from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 from rules.scope_book import Book, Situation
 from rules.switch_book import SwitchBook
+from rules.tallies import Tallies
+from rules.tenant_book import TenantBook
 
 BOOK = "book|"
 AT_ONCE = 500
@@ -34,6 +36,7 @@ LAST_NAME = chr(0x10FFFF)
 
 KINDS: Mapping[str, Callable[[Scope, Policy, Any], Book]] = {
     "model": ModelBook.open,
+    "tenant": TenantBook.open,
     "user": SwitchBook,
     "ip": SwitchBook,
     "global": GlobalBook,
@@ -60,6 +63,7 @@ class Judge:
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
         self._stored: dict[Scope, bytes] = {}
+        self._tallies = Tallies(policy)
         self._told: dict[Scope, dict[str, Charge]] = {}
 
     def restore(self, rows: Mapping[str, Any]) -> None:
@@ -93,12 +97,14 @@ class Judge:
         anew, counted = self._touched, self._counted
         self._touched, self._counted, self._latest = set(), set(), now
         if every:
+            self._tidy_tallies(now)
             anew.update(scope for scope, book in self.books.items() if book.wakes <= now)
         outcomes = [self._rule(self._book(scope), now, anew=scope in anew) for scope in sorted(anew | counted)]
         return [outcome for outcome in outcomes if outcome is not None and (outcome.news or outcome.tells)]
 
     def age(self, now: Millis) -> None:
         """Touch what time alone may have changed: all that is awake, and of those that slept the longest overdue."""
+        self._tidy_tallies(now)
         if now < self._latest:  # the clock was set back: nobody is waited for that sleeps until then
             self._touched.update(self.books)
         due = sorted((book.wakes, scope) for scope, book in self.books.items() if book.wakes <= now)
@@ -139,12 +145,16 @@ class Judge:
 
     def _take_up(self, key: str, fact: Stored) -> None:
         """A row of a book that is not worth one may go; one of a kind that is not known here is left alone."""
-        if not self._merge(fact) and not isinstance(fact, Watermark) and kind_of(fact.scope) in KINDS:
+        if not self._merge(fact) and not isinstance(fact, Watermark | Tally) and kind_of(fact.scope) in KINDS:
             self._rows[key] = None
 
     def _merge(self, fact: Stored) -> bool:
         if isinstance(fact, Watermark):
             return self.marks.merge(fact)  # takes effect with the next tick
+        if isinstance(fact, Tally):
+            self._tallies.note(fact)
+            taken = [self._merge(partial) for partial in fact.partials()]  # each, whatever the first says
+            return any(taken)
         if kind_of(fact.scope) not in KINDS or (fact.scope not in self.books and self._says_nothing(fact)):
             return False
         if isinstance(fact, Partial):
@@ -176,6 +186,16 @@ class Judge:
         outcome.tells = self._fresh(book.scope, outcome.tells)
         self._unkept.add(book.scope)
         return outcome
+
+    def _tidy_tallies(self, now: Millis) -> None:
+        """Let tallies of days go that take no usage any more, once the books hold their sums."""
+        for tally in self._tallies.take_old(now):
+            self._rows[tally.key] = None
+            for partial in tally.partials():
+                book = self._book(partial.scope)
+                if isinstance(book, TenantBook):
+                    book.close_before(self._tallies.oldest(now), now)
+                    self._unkept.add(book.scope)
 
     def _fresh(self, scope: Scope, told: Sequence[Charge]) -> list[Charge]:
         """Of what a book tells others, what they have not been told."""

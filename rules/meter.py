@@ -25,6 +25,7 @@ from rules.facts import AROUND_MIDNIGHT, SEEDS_KEPT, Minutes, Partial, Sums, Tol
 from rules.moment import DAY, HOUR, MINUTE, Millis
 from rules.policy import Policy
 from rules.records import Reason, Rejected, Usage
+from rules.tenant_sheets import TenantSheets
 
 # A record may run ahead of the partition's clock by this much: clocks of gateways differ, a wrong year is a mistake.
 AHEAD: Millis = 10 * MINUTE
@@ -63,6 +64,7 @@ class PartitionMeter:
         self.counts = MeterCounts()
         self.apart: Millis = 0  # seen since the last watermark was told
         self.duplicates = window if window is not None else DuplicateWindow()
+        self.tenants = TenantSheets()
         self.adopt(policy)
         self._partials: dict[tuple[str, Day], Partial] = {}
         self._minutes: dict[tuple[str, int], Minutes] = {}
@@ -75,6 +77,7 @@ class PartitionMeter:
         self._policy = policy
         self._calendar: Calendar = policy.calendar()
         self._guards = frozenset(name for name, gateway in policy.gateways.items() if gateway.guard)
+        self.tenants.adopt(policy.tenants, self._guards)
 
     def restore(self, rows: Iterable[Partial | Minutes], clock: MeterClock) -> None:
         """Take up the rows of an earlier life. All of them count as changed: the one before may have died before it
@@ -139,13 +142,19 @@ class PartitionMeter:
 
     def forget(self) -> list[str]:
         """Drop rows that no event can reach any more; returns their keys."""
-        if self.clock.now is None:
+        oldest_day = self.oldest_day()
+        if self.clock.now is None or oldest_day is None:
             return []
-        oldest_day = self._calendar.day(self.clock.now - (self._policy.close_after_days + 1) * DAY)
         oldest_hour = (self.clock.now - self._longest_lag()) // HOUR - 2
         days = [at for at, row in self._partials.items() if row.day < oldest_day]
         hours = [at for at, row in self._minutes.items() if row.hour < oldest_hour]
         return [self._partials.pop(at).key for at in days] + [self._minutes.pop(at).key for at in hours]
+
+    def oldest_day(self) -> Day | None:
+        """The first day for which an event may still come; None before the first event."""
+        if self.clock.now is None:
+            return None
+        return self._calendar.day(self.clock.now - (self._policy.close_after_days + 1) * DAY)
 
     def watermark(self, position: int, at: Millis) -> Watermark:
         """What this partition vouches for once `position` is reached."""
@@ -189,7 +198,7 @@ class PartitionMeter:
 
     def _take(self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis]) -> None:
         """Count what was accepted. The hot path: what is done for every single event stands here and in `_summed`."""
-        newest = offsets[-1]
+        newest, unread = offsets[-1], not self.tenants.has(self.incarnation, offsets[0])
         window, before = self.duplicates, self.duplicates.differing
         said = [content(call.model, call.total_tokens or 0) for call in calls]
         fresh = window.fresh([call.id for call in calls], offsets, said)
@@ -206,7 +215,11 @@ class PartitionMeter:
             for name, call in zip(names, of_minute, strict=True):
                 models[name].append(call)
             for name, of_model in models.items():
-                counted = self._count(self._policy.canonical(name), minute, of_model, last[name])
+                model = self._policy.canonical(name)
+                counted = self._count(model, minute, of_model, last[name])
+                if unread:
+                    self.tenants.fold(self._calendar.day(minute * MINUTE), model, of_model)
+        self.tenants.reached = max(self.tenants.reached, (self.incarnation, newest))
         told = [(call, at, call.today) for call, at in zip(calls, ats, strict=True) if call.today is not None]
         for call, at, today in told if counted else ():  # in the order of the log: each is compared with the last
             row = self._partial(self._policy.canonical(call.model), self._calendar.day(at))

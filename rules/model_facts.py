@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rules.scope_facts import FactSpec, FactValue, decimal, flag, text, whole
 
 MODEL_FACTS: tuple[FactSpec, ...] = (
@@ -67,6 +69,13 @@ def model_facts(  # one argument a row of the table
         "reading_age_seconds": None if reading_age_seconds is None else float(reading_age_seconds),
         "unknown_mode": unknown_mode,
     }
+
+
+def derive_model_facts(known: Mapping[str, FactValue]) -> dict[str, FactValue]:
+    """The facts that follow from the others, for tests of rules, which give what matters to them."""
+    used, limit = known.get("used"), known.get("limit")
+    tokens = limit if isinstance(limit, int) else None
+    return {"limit_known": tokens is not None, "share": _share(used if isinstance(used, int) else 0, tokens)}
 
 
 def _share(used: int, limit: int | None) -> float:

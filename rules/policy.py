@@ -66,6 +66,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
     usage: str = "events"  # events, log, daily_usage
     guard: bool = False
     daily_usage: str = "gateway"  # who writes the daily_usage keys: gateway or engine
+    hashes: tuple[str, ...] = ()  # of keys that it alone counts under; with usage daily_usage
 
 
 class Route(Struct, frozen=True, kw_only=True):
@@ -119,6 +120,12 @@ class RuleSpec(Struct, frozen=True, kw_only=True):
     says_zh: str = ""  # the same in Chinese; empty: there is only one
     alert: str | None = None  # severity
     priority: int = 0
+    lasting: Millis = 0  # `for:` so long the condition must hold before the rule fires
+    clear: str | None = None  # the condition that ends it; None: that `when` holds no more
+    keep_firing_for: Millis = 0  # it goes on firing so long after its end began
+    ban_for: Millis = 0  # of the effect `ban`: a block that lasts so long from when it fired
+    on_error: str | None = None  # ignore, warn, block; None: it counts as holding if its action restricts calls
+    dry_run: bool = False  # it is asked and reported, and binds nobody
 
 
 class Budget(Struct, frozen=True, kw_only=True):
@@ -189,6 +196,22 @@ class Sender(Struct, frozen=True, kw_only=True):
         return [("name", self.name), ("may", self.may)]
 
 
+class Viewer(Struct, frozen=True, kw_only=True):
+    """Who may look at usage and decisions over HTTP; `tenant` None: at all. `token` is the resolved secret: never print
+    this record."""
+
+    name: str
+    token: str
+    tenant: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Viewer({self.name!r}, tenant={self.tenant!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """What rich shows; a struct would offer all fields."""
+        return [("name", self.name), ("tenant", self.tenant)]
+
+
 class Policy(Struct, frozen=True, kw_only=True):
     """Everything the operator decides, with defaults that need no file."""
 
@@ -203,6 +226,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     gateways: dict[str, Gateway] = {}
     providers: dict[str, Provider] = {}
     senders: dict[str, Sender] = {}
+    viewers: dict[str, Viewer] = {}
     tenant_default: Budget = Budget()
     tenants: dict[str, Budget] = {}
     spend: Spend | None = None
@@ -223,8 +247,9 @@ class Policy(Struct, frozen=True, kw_only=True):
         return self.aliases.get(name, name)
 
     def named(self) -> frozenset[str]:
-        """Scopes of the models that the policy names; all others were named by callers."""
-        return frozenset(f"model:{name}" for name in (*self.models, *self.aliases.values(), *self.prices))
+        """Scopes of the models and tenants that the policy names; all others were named by callers."""
+        models = (f"model:{name}" for name in (*self.models, *self.aliases.values(), *self.prices))
+        return frozenset((*models, *(f"tenant:{name}" for name in self.tenants)))
 
     def calendar(self) -> Calendar:
         """The accounting days of this policy."""
@@ -232,8 +257,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     def dormant(self) -> tuple[str, ...]:
         """Sections that are checked and kept but bind nobody yet; an operator must not take them for protection."""
-        budgets = self.tenants or self.tenant_default != Budget()
-        given = {"tenants": budgets, "limits": self.limits}
+        given = {"limits": self.limits}
         return tuple(name for name, content in given.items() if content)
 
     @property

@@ -83,6 +83,7 @@ class ControlAction(StrEnum):
     SET_QUOTA = "set_quota"
     BAN = "ban"
     UNBAN = "unban"
+    FORGET = "forget"  # a user's name in what is kept of usage
 
 
 class Control(Struct, frozen=True, kw_only=True, tag="control", tag_field="type"):

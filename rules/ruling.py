@@ -12,7 +12,7 @@ from rules.facts import Scope
 from rules.moment import MINUTE, Millis
 from rules.policy import Mode, Policy
 from rules.pool_state import NO_POOL, Bounds
-from rules.rulebook import Asked, Verdict
+from rules.rulebook import Asked, Verdict, Would
 from rules.saying import OBSERVED
 
 # How often a ruling in which only `used` moved is written into the history. Redis always holds the newest.
@@ -45,9 +45,11 @@ class Ruling(Struct, frozen=True, kw_only=True):
     guarded: dict[Day, int]
     failed: tuple[str, ...] = ()  # rules that could not be evaluated: `name: cause`
     asked: tuple[Asked, ...] = ()  # rules that hold and ask for an alert
+    would: tuple[Would, ...] = ()  # rules under trial that fire, and bind nobody
     observed: bool = False  # the policy only observes: no gateway is to hold calls against the numbers
     prices: dict[str, int] = {}  # of a model, as a decision carries them
     basis: str = ""
+    soft: bool = False  # going beyond the limit is told and nothing else: gates hold no call against it
     unit: str = ""  # the currency of `limit` and `used` in nano-units; empty: they are tokens
     money: dict[str, int] = {}  # of a model's day, in nano-units: charged_low, charged_high, list
     bounds: Bounds = NO_POOL
@@ -80,6 +82,7 @@ def ruled(verdict: Verdict, policy: Policy, **known: Any) -> Ruling:
         policy=policy.hash,
         failed=verdict.failed,
         asked=verdict.asked,
+        would=verdict.would,
         **(numbers | known),
     )
 
@@ -117,6 +120,8 @@ def _verdict(ruling: Ruling) -> tuple[object, ...]:
         bounds.latest,
         ruling.counter,
         ruling.until,
+        tuple(would.rule for would in ruling.would),
+        tuple(failure.partition(":")[0] for failure in ruling.failed),
         ruling.prices,
         ruling.basis,
     )

@@ -12,6 +12,7 @@ from rules.facts import Heard, Scope, Stored, kind_of
 from rules.moment import DAY, LATEST, Millis
 from rules.outcome import Outcome
 from rules.policy import Policy
+from rules.records import ControlAction
 from rules.ruling import Ruling, ruled
 from rules.scope_book import Situation
 from rules.switch import Order
@@ -43,6 +44,8 @@ class SwitchBook:
         """Take an order. Repeats change nothing."""
         order = self._row.switch.hear(heard)
         self._orders += [] if order is None else [order]
+        if order is not None and order.action == ControlAction.UNBAN:
+            self._row.rules = {}  # also of what a rule laid on it
 
     def tidy(self, now: Millis) -> list[str]:  # noqa: ARG002
         """There are no rows beside the book's own."""
@@ -52,7 +55,7 @@ class SwitchBook:
         """Whether no order is in force any more and gates have forgotten that one was."""
         switch = self._row.switch
         ends = [max(order.at, order.until or 0) for order in (switch.kill, switch.ban) if order is not None]
-        return switch.closed(until) is None and max(ends, default=until) < until - FORGOTTEN
+        return not self._row.rules and switch.closed(until) is None and max(ends, default=until) < until - FORGOTTEN
 
     def keys(self) -> list[str]:
         """There are none."""
@@ -65,10 +68,14 @@ class SwitchBook:
         row.born = row.born or now
         day = self._calendar.day(now)
         facts = person_facts(self.scope, day, row.switch, now)
-        verdict = rulebook.decide(kind_of(self.scope), facts)
-        end = self._calendar.end(day)  # what a rule decides by itself ends with the day, in case nobody rules again
-        self.wakes = min(end, LATEST if order is None or order.until is None else order.until)
-        until = order.until if order is not None else end
+        kind = kind_of(self.scope)
+        verdict = rulebook.decide(kind, facts, row.rules, now)
+        row.rules = verdict.memory
+        # What a rule decides by itself ends with the day or its ban, in case nobody rules again.
+        end = self._calendar.end(day)
+        ends = (LATEST if order is None else order.until, rulebook.wakes(kind, row.rules))
+        self.wakes = min([end, *(each for each in ends if each is not None)])
+        until = order.until if order is not None else verdict.until or end
         ruling = ruled(verdict, self._policy, scope=self.scope, at=now, day=day, until=until, counter=str(row.born))
         orders, self._orders = self._orders, []
         return entered(row, ruling, before, self._policy.alerts, orders=orders)

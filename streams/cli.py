@@ -14,14 +14,18 @@ from streams.settings import SettingsError
 # unless its name follows a colon.
 COMMANDS = {
     "alerts": ("alerts", "Show alerts and what became of them; send one again."),
+    "annex": ("annex", "Print the clauses of a contract with the policy's numbers."),
     "ban": ("order:ban", "Refuse calls of an address or a user."),
     "calibrate": ("order:calibrate", "Tell what pool the provider's console shows."),
     "check-policy": ("check_policy", "Check a policy file: every mistake at once."),
+    "clean": ("clean", "Find and remove keys in Redis that outlived their use."),
     "controls": ("controls", "List the orders of operators: who, when, why."),
     "demo": ("demo", "Show two recorded incidents pass through Kafka and Redis."),
     "doctor": ("doctor", "Look at everything a worker stands on, and say what to do."),
     "explain": ("explain", "Tell why a decision is as it is."),
+    "forget": ("forget", "Take a user's name out of what is kept of usage."),
     "kill": ("order:kill", "Refuse all calls, at once."),
+    "plan": ("plan", "Plan what may be used up before packages expire."),
     "poll": ("poll", "Ask providers for balances."),
     "quota": ("order:quota", "Set a tenant's daily budget."),
     "reconcile": ("reconcile", "Compare a bill with what was metered."),
@@ -30,9 +34,11 @@ COMMANDS = {
     "ship": ("ship", "Send usage and balances from files to Kafka."),
     "simulate": ("simulate", "Compare the formulas before a simulated provider."),
     "test-alert": ("probe", "Send a test message to a channel of the policy."),
+    "test-rules": ("test_rules", "Test rules over facts as time goes by."),
     "topup": ("order:topup", "Give a tenant more tokens."),
     "unban": ("order:unban", "Take a ban back."),
     "up": ("up", "Start a broker, a Redis and workers here, to try things out."),
+    "usage": ("usage", "Show what a tenant used, as a table, JSON or CSV."),
     "worker": ("worker", "Meter, judge, publish and notify: the service."),
 }
 

@@ -4,7 +4,7 @@ the rows that remember it."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from blastdoor_gateway.contract import Decision
 from msgspec import Struct
@@ -20,6 +20,7 @@ from rules.policy import Policy
 from rules.records import Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
+from rules.tenant_words import refusal_line
 from streams.active import Active
 from streams.alert_records import book_to_output, to_output
 from streams.bench import Bench, Ruled
@@ -75,6 +76,8 @@ class JudgeStep:
         self._refused: dict[int, list[Output]] = {}  # dead letters for the next flush
         self._benches: dict[int, Bench] = {}
         self._actions: dict[str, str] = {}  # last logged
+        self._trials: dict[str, frozenset[str]] = {}  # rules under trial that fire, as last told
+        self._failures: dict[str, frozenset[str]] = {}
         self._touch: dict[int, Callable[[], None]] = {}
         self._unshown: dict[str, Ruling] = {}
         self._arrivals: dict[int, Arrivals] = {}
@@ -137,6 +140,7 @@ class JudgeStep:
         """Rule on every scope anew under this policy, with all that is known of it."""
         self._policy, self._rulebook = active.policy, active.rulebook
         self._metrics.expect_rules(active.rulebook)
+        self._metrics.expect_rules(active.rulebook)
         for partition, bench in self._benches.items():
             bench.adopt(active.policy, active.rulebook)
             self._attend(partition, bench.judge)
@@ -172,6 +176,8 @@ class JudgeStep:
         hide(self._metrics, scope)
         self._unshown.pop(scope, None)
         self._actions.pop(scope, None)
+        self._trials.pop(scope, None)
+        self._failures.pop(scope, None)
 
     def _refuse(self, partition: int, record: Record, rejected: Rejected) -> None:
         log.error("%s/%d/%d was not written by us: %s", self.topic, partition, record.offset, rejected.detail)
@@ -217,10 +223,15 @@ class JudgeStep:
         self._unshown.clear()
 
     def _log(self, ruling: Ruling) -> None:
-        """One line for each change of what a gateway is told to do, with the reason."""
+        """One line for each change of what a gateway is told to do, with the reason; and for each rule that begins to
+        fail, or to fire under trial."""
+        self._note_trials(ruling)
+        self._note_failures(ruling)
         if self._actions.get(ruling.scope) == ruling.action:
             return
         before, self._actions[ruling.scope] = self._actions.get(ruling.scope), ruling.action
+        if (refused := refusal_line(ruling)) is not None:
+            log.warning("%s", refused)
         log.info(
             "%s is now %s: %s (rule %s)", ruling.scope, ruling.action, ruling.reason, ruling.rule,
             extra=told(
@@ -228,5 +239,23 @@ class JudgeStep:
                 reason=ruling.reason, used=ruling.used, limit=ruling.limit, policy=ruling.policy,
             ),
         )  # fmt: skip
-        for failure in ruling.failed:
-            log.error("rule %s about %s", failure, ruling.scope)
+
+    def _note_trials(self, ruling: Ruling) -> None:
+        fresh = self._fresh(self._trials, ruling.scope, {would.rule for would in ruling.would})
+        for would in ruling.would:
+            if would.rule in fresh:
+                log.info("%s would be %s: %s (rule %s, dry run)", ruling.scope, would.action, would.reason, would.rule)
+                self._metrics.rule_trials.labels(rule=would.rule, action=would.action).inc()
+
+    def _note_failures(self, ruling: Ruling) -> None:
+        causes = dict(failure.split(": ", 1) for failure in ruling.failed)
+        for rule in sorted(self._fresh(self._failures, ruling.scope, causes.keys())):
+            log.error("rule %s fails about %s: %s", rule, ruling.scope, causes[rule])
+
+    @staticmethod
+    def _fresh(told: dict[str, frozenset[str]], scope: str, names: Set[str]) -> frozenset[str]:
+        """The names that were not told at the last ruling on the scope."""
+        fresh = frozenset(names) - told.pop(scope, frozenset())
+        if names:
+            told[scope] = frozenset(names)
+        return fresh

@@ -24,6 +24,7 @@ from streams.facts_topic import FactsTopic
 from streams.metrics import Metrics
 from streams.receipt import Receipt
 from streams.stamps import all_sent_at
+from streams.tenant_telling import TenantTelling
 from streams.topics import Topics
 from streams.trails import Departures, scopes_of
 from streams.wall_clock import wall_clock
@@ -34,7 +35,8 @@ log = logging.getLogger(__name__)
 
 
 class Meter:
-    """Delivery step over the usage topic. Rows: the partials and minutes of each source partition, and its clock."""
+    """Delivery step over the usage topic. Rows: the partials, minutes and tenant sheets of each source partition, and
+    its clock."""
 
     name = "meter"
     interval = 0.03
@@ -54,6 +56,7 @@ class Meter:
         self.topic = topics.usage
         self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
         self._facts = facts
+        self._topics = topics
         self._policy = policy
         self._metrics = metrics
         self._event_clock = event_clock
@@ -65,9 +68,11 @@ class Meter:
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's rows and rebuild its window of duplicates from the log."""
         meter = PartitionMeter(partition, self._policy, restored.incarnation)
-        metered = Metered(meter, Receipt(self._clock), Departures(self._traced))
+        tenants = TenantTelling(partition, meter.tenants, self._facts, self._topics)
+        metered = Metered(meter, Receipt(self._clock), tenants, Departures(self._traced))
+        others = tenants.restore(restored.rows)
         clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
-        rows = [msgspec.convert(row, Partial | Minutes) for key, row in restored.rows.items() if key != CLOCK_ROW]
+        rows = [msgspec.convert(row, Partial | Minutes) for key, row in others.items() if key != CLOCK_ROW]
         metered.meter.restore(rows, clock)
         if restored.lost:
             clock.since = None  # records are gone: complete metering begins anew
@@ -97,6 +102,7 @@ class Meter:
         metered = self._partitions[partition]
         metered.receipt.reach(moment)
         if self._event_clock:  # told with the next tick, kept with this position
+            metered.rows |= metered.tenants.gather(self._clock())
             for row in metered.meter.pending():
                 metered.rows[row.key] = msgspec.Raw(msgspec.json.encode(row))
         elif moment.whole:
@@ -106,6 +112,8 @@ class Meter:
                 self._tell(metered, partial)
             return metered.take()
         metered.rows |= dict.fromkeys(metered.meter.forget())
+        if (oldest := metered.meter.oldest_day()) is not None:
+            metered.rows |= metered.tenants.drop_before(oldest)
         return metered.take()
 
     def revoked(self, partition: int) -> None:
@@ -176,6 +184,8 @@ class Meter:
     def _emit(self, metered: Metered, position: int, at: Millis | None) -> None:
         """Tell the judges: changed rows first, then the watermark that vouches for them."""
         meter = metered.meter
+        metered.rows |= metered.tenants.gather(self._clock())
+        metered.outputs += metered.tenants.take()
         for row in meter.take_rows():
             metered.rows[row.key] = msgspec.Raw(self._tell(metered, row))
         if at is not None:
@@ -203,9 +213,10 @@ class Meter:
 class Metered:
     """A partition's meter with what its next flush will tell."""
 
-    def __init__(self, meter: PartitionMeter, receipt: Receipt, departures: Departures) -> None:
+    def __init__(self, meter: PartitionMeter, receipt: Receipt, tenants: TenantTelling, departures: Departures) -> None:
         self.meter = meter
         self.receipt = receipt
+        self.tenants = tenants
         self.departures = departures
         self.outputs: list[Output] = []
         self.rows: dict[str, Any] = {}

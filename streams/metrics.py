@@ -19,7 +19,7 @@ from streams.bounded_gauges import OneOf, Tally, TopTenants
 
 LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 WAY_BUCKETS = (*LATENCY_BUCKETS, 60, 300)
-STEPS = ("meter", "route-balances", "route-controls", "judge", "notify")
+STEPS = ("meter", "route-balances", "route-controls", "judge", "rollups", "notify")
 
 MODELS_SHOWN = 500
 OTHER = "(other)"
@@ -196,6 +196,12 @@ class Metrics:
         self._accounts()
         self._money()
         self.rule_failures = Counter("blastdoor_rule_failures", "Failed evaluations of a rule.", ["rule"], registry=to)
+        self.rule_trials = Counter(
+            "blastdoor_rule_would_fire",
+            "Times that a rule with dry_run began to fire.",
+            ["rule", "action"],
+            registry=to,
+        )
         self.decisions = Counter(
             "blastdoor_decisions", "Decisions that changed, by action and rule.", ["action", "rule"], registry=to
         )

@@ -2,6 +2,7 @@
 
     usage ──> meter ──> facts ──> judge ──> publisher ──> Redis ──> gateway
     balances, controls ──> route ──┘  └──> decisions, decisions-latest, alerts ──> notify ──> Feishu, webhook
+              meter ──> sheets ──> rollups: a table for each tenant and day, which every worker answers from
     what cannot be read ──> dead-letters
 
 Each step folds whole batches of one partition and hands over what it changed; `streams/delivery` sends that, then
@@ -23,6 +24,7 @@ from streams.meter import Meter
 from streams.metrics import Metrics
 from streams.notify import Notify
 from streams.publish.publisher import Publisher
+from streams.rollups import Reread, RollupStep
 from streams.route import Route
 from streams.spans import open_spans
 from streams.topics import Topics
@@ -39,6 +41,7 @@ class Parts:
     metrics: Metrics
     publisher: Publisher
     notify: Notify
+    reread: Reread
     event_clock: bool
     traces: bool = False
 
@@ -60,10 +63,19 @@ def steps(parts: Parts) -> Sequence[PolicyStep]:
             event_clock=parts.event_clock,
             spans=open_spans(parts.traces),
         ),
+        RollupStep(topics, parts.policy, parts.metrics, parts.reread),
         parts.notify,
     ]
 
 
 def _route(source: str, topic: str, facts: FactsTopic, parts: Parts) -> Route:
     dead_letters = DeadLetters(parts.topics.dead_letters, topic, parts.metrics)
-    return Route(source, topic, dead_letters, facts, parts.policy, event_clock=parts.event_clock)
+    return Route(
+        source,
+        topic,
+        dead_letters,
+        facts,
+        parts.policy,
+        sheets=parts.topics.sheets,
+        event_clock=parts.event_clock,
+    )

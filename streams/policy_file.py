@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from rules.documented import SCOPE_FACTS
 from rules.fault import Fault
-from rules.policy import Channel, Policy, Provider, RuleSpec, Sender
+from rules.policy import Channel, Policy, Provider, RuleSpec, Sender, Viewer
 from rules.policy_check import check, check_rules
 from rules.rulebook import Rulebook, override
 from streams.policy_text import LARGEST, Document, read_document
 from streams.secrets import Secrets, UnreadableError, Vault
 from streams.settings import environment as own_environment
 
-Entry = TypeVar("Entry", Channel, Sender)
+Entry = TypeVar("Entry", Channel, Sender, Viewer)
 
 
 class PolicyError(Exception):
@@ -91,11 +91,12 @@ def default_rules() -> tuple[RuleSpec, ...]:
 
 
 def with_secrets(policy: Policy, secrets: Secrets) -> Policy:
-    """The policy with the secrets of its channels and senders in place of the references."""
+    """The policy with the secrets of its channels, senders and viewers in place of the references."""
     return replace(
         policy,
         channels=_filled("channels", policy.channels, secrets),
         senders=_filled("senders", policy.senders, secrets),
+        viewers=_filled("viewers", policy.viewers, secrets),
     )
 
 

@@ -13,7 +13,8 @@ from rules.intake.reader import Intake
 from rules.meter import AHEAD, MeterClock
 from rules.moment import MINUTE, Millis
 from rules.policy import Policy
-from rules.records import Calibration, Clock, Control, Reading, Reason, Rejected
+from rules.records import Calibration, Clock, Control, ControlAction, Reading, Reason, Rejected
+from rules.rollup import tenant_of
 from rules.switch import addressed
 from streams.active import Active
 from streams.dead_letters import DeadLetters
@@ -21,6 +22,7 @@ from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
 from streams.receipt import Receipt
 from streams.stamps import sent_at
+from streams.topics import facts_partition
 from streams.wall_clock import wall_clock
 
 CLOCK_ROW = "clock"
@@ -39,6 +41,7 @@ class Route:
         facts: FactsTopic,
         policy: Policy,
         *,
+        sheets: str,
         event_clock: bool,
         clock: Callable[[], Millis] = wall_clock,
     ) -> None:
@@ -47,6 +50,7 @@ class Route:
         self._source = source
         self._dead_letters = dead_letters
         self._facts = facts
+        self._sheets = sheets
         self._policy = policy
         self._event_clock = event_clock
         self._clock = clock
@@ -92,7 +96,7 @@ class Route:
             return
         heard = self._hear(routed, found, record, f"{self.topic}/{partition}/{record.offset}")
         if isinstance(heard, Heard):
-            routed.outputs.append(self._facts.to_scope(heard.scope, heard))
+            routed.outputs.append(self._addressed(heard))
         elif heard is not None:
             routed.outputs.append(self._dead_letters.keep(partition, record, heard))
 
@@ -107,6 +111,14 @@ class Route:
         received = None if self._event_clock else routed.receipt.of(record, found.at)
         scope = self._scope(found)
         return scope if isinstance(scope, Rejected) else Heard(scope, self._named(found), origin, received)
+
+    def _addressed(self, heard: Heard) -> Output:
+        """To the judge of its scope; what is to be forgotten goes to who keeps it."""
+        if not isinstance(heard.record, Control) or heard.record.action is not ControlAction.FORGET:
+            return self._facts.to_scope(heard.scope, heard)
+        tenant = tenant_of(heard.scope)
+        partition = facts_partition(f"tenant:{tenant}", self._facts.partitions)
+        return Output(self._sheets, partition, heard.key.encode(), msgspec.json.encode(heard))
 
     def _scope(self, found: Reading | Calibration | Control) -> Scope | Rejected:
         return addressed(found) if isinstance(found, Control) else f"model:{self._policy.canonical(found.model)}"

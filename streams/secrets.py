@@ -74,6 +74,7 @@ class Vault:
 _WANTED: dict[str, dict[str, Read]] = {
     "channels": {"url": address, "secret": reference},
     "senders": {"token": reference},
+    "viewers": {"token": reference},
 }
 
 

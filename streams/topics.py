@@ -21,6 +21,7 @@ CONNECT_SECONDS = 10.0
 _ATTEMPTS = 200
 _PAUSE_SECONDS = 0.05
 _DAY_MS = 86_400_000
+USAGE_KEPT_DAYS = 7
 
 Config = Mapping[str, str]
 
@@ -37,6 +38,14 @@ CHANGELOG: Config = {
     "min.cleanable.dirty.ratio": "0.2",
     "min.compaction.lag.ms": "60000",
     "max.message.bytes": str(LARGEST_ROW),
+}
+
+# Names of people are in these: what was replaced is gone within some days, and everything after 400.
+ROLLUPS: Config = {
+    "cleanup.policy": "compact,delete",
+    "retention.ms": str(400 * _DAY_MS),
+    "max.compaction.lag.ms": str(_DAY_MS),
+    "segment.ms": str(_DAY_MS),
 }
 
 
@@ -87,6 +96,15 @@ class Topics:
         return f"{self.prefix}.alert-outcomes"
 
     @property
+    def sheets(self) -> str:
+        """What source partitions counted by tenant and day, on its way into the roll-ups."""
+        return f"{self.prefix}.sheets"
+
+    @property
+    def rollups(self) -> str:
+        return f"{self.prefix}.rollups"
+
+    @property
     def dead_letters(self) -> str:
         return f"{self.prefix}.dead-letters"
 
@@ -94,7 +112,7 @@ class Topics:
     def configs(self) -> dict[str, Config]:
         """Every topic with its settings; `usage` first, as the others take its number of partitions."""
         return {
-            self.usage: _received(days=7),
+            self.usage: _received(days=USAGE_KEPT_DAYS),
             self.balances: _received(days=7),
             self.controls: _received(days=30),
             self.facts: COMPACTED,
@@ -102,6 +120,8 @@ class Topics:
             self.decisions_latest: COMPACTED,
             self.alerts: _kept(days=30),
             self.alert_outcomes: _kept(days=30),
+            self.sheets: {**_kept(days=7), "cleanup.policy": "compact,delete"},
+            self.rollups: ROLLUPS,
             self.dead_letters: _kept(days=30),
         }
 

@@ -7,11 +7,12 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
+from aiokafka import TopicPartition
 from blastdoor_gateway.contract import Keys
 
 from rules.announce import foreign_write, outbid
@@ -26,7 +27,9 @@ from streams.channels.wire import Wire
 from streams.collector import spare_the_collector
 from streams.day_shelf import DayShelf
 from streams.delivery.app import DeliveryApp, build_app, deliver
+from streams.delivery.log import PartitionLog, ends
 from streams.delivery.run import run
+from streams.delivery.step import Record
 from streams.judge import JudgeStep
 from streams.lookout import Lookout
 from streams.metrics import Metrics
@@ -36,6 +39,7 @@ from streams.pipeline import Parts, steps
 from streams.policy_watch import FileState, PolicyWatch
 from streams.publish.client import open_redis
 from streams.publish.publisher import Publisher
+from streams.rollups import Reread
 from streams.settings import Settings
 from streams.topics import Topics, detect_timing, ensure_topics
 from streams.wall_clock import wall_clock
@@ -83,6 +87,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         rulebook=rulebook,
         metrics=metrics,
         publisher=publisher,
+        reread=_rereading(settings),
         notify=_notify(settings, policy, metrics, wire, partitions, file_state),
         event_clock=settings.event_clock,
         traces=settings.traces == "on",
@@ -99,7 +104,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     for step in made:
         deliver(app, step)
         desk.judge = step if isinstance(step, JudgeStep) else desk.judge
-    entries = None if settings.event_clock else ways_in(settings, policy, partitions, metrics)
+    entries = None if settings.event_clock else ways_in(settings, policy, rulebook, partitions, metrics)
 
     def take(new: Policy, rules: Rulebook) -> None:
         """Build what may fail, then hand it to everybody before the next batch."""
@@ -108,6 +113,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
             each.adopt(active)
         if entries is not None:
             entries.door.adopt(new.senders.values())
+            entries.views.adopt(active)
 
     spare_the_collector()
     path = settings.policy
@@ -154,6 +160,16 @@ def _notify(
     )
 
 
+def _rereading(settings: Settings) -> Reread:
+    async def reread(partition: int) -> AsyncIterator[Sequence[Record]]:
+        tp = TopicPartition(Topics(settings.prefix).rollups, partition)
+        end = (await ends(settings.kafka, [tp])).get(tp, 0)
+        async for records in PartitionLog(settings.kafka, tp).before(end, end):
+            yield records
+
+    return reread
+
+
 def _lookout(settings: Settings, partitions: int, file_state: FileState) -> Lookout:
     return Lookout(
         kafka=settings.kafka,
@@ -174,12 +190,15 @@ async def _serving(
     runner = await serve(
         settings.http, metrics.registry, _readiness(app, metrics), entries.routes() if entries is not None else ()
     )
+    following = None if entries is None else asyncio.create_task(entries.index.follow(), name="follow the roll-ups")
     try:
         yield
     finally:
         await runner.cleanup()
-        if entries is not None:
-            await entries.events.close()
+        if entries is not None and following is not None:
+            following.cancel()
+            await asyncio.wait([following])
+            await entries.close()
 
 
 def _readiness(app: DeliveryApp, metrics: Metrics) -> Callable[[], bool]:

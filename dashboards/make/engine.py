@@ -100,8 +100,10 @@ ROWS = [
                   empty="no worker is seen")),
         (8, graph("Positions", "Next offset to handle, by step: a line that stays level while records wait is stuck.",
                   line("sum by (step) (blastdoor_position)", "{{step}}"))),
-        (8, graph("Rules that failed, by rule", "A rule that cannot be evaluated holds if it restricts calls.",
-                  line(_rate("rule_failures", "rule"), "{{rule}}"), unit="ops", empty="none failed")),
+        (8, graph("Rules that failed or were tried", "A rule that cannot be evaluated holds if it restricts calls, "
+                  "unless on_error says otherwise; one with dry_run binds nobody.",
+                  line(_rate("rule_failures", "rule"), "{{rule}}"),
+                  line(_rate("rule_would_fire", "rule"), "{{rule}} would fire"), unit="ops", empty="none failed")),
     ]),
 ]  # fmt: skip
 

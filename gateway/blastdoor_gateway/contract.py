@@ -86,6 +86,7 @@ class Decision:
     runs_out_at: str | None = None  # by the rhythm of the last day; absent: not within a week, or not known
     needed_per_day: int | None = None  # daily usage with which no package ends with tokens left
     because: dict[str, Any] = field(default_factory=dict)  # what it stands on, for `blastdoor explain`
+    would: dict[str, Any] = field(default_factory=dict)  # rule under trial -> {"action", "reason"} it would have had
     will_expire: dict[str, Any] = field(default_factory=dict)  # package -> {"expires", "tokens"}, if usage goes on so
 
     def to_hash(self) -> dict[str, str]:
@@ -305,6 +306,7 @@ _FIELDS = tuple(_KINDS)
 _TOPICS_ONLY = frozenset(
     {
         "because",
+        "would",
         "ledger",
         "expected_return",
         "returned",

@@ -43,8 +43,8 @@ from rules.records import (
     Usage,
 )
 
-# Free text for people, the only field in which a line break may stand.
-_PROSE = frozenset({"why"})
+# Where a line break may stand: free text for people, and labels, whose tokens must count whatever they hold.
+_PROSE = frozenset({"why", "department", "user", "knowledge_base"})
 _NEEDS_TOKENS = frozenset({ControlAction.TOPUP, ControlAction.SET_QUOTA})
 
 
@@ -175,7 +175,7 @@ RECORD: dict[type[Wire], Callable[[Any, tzinfo], Record]] = {
 
 
 def check_names(made: Any) -> Any:
-    """Refuse control characters in any field that is not prose."""
+    """Refuse control characters in any field that is a part of keys."""
     for field in made.__struct_fields__:
         value = getattr(made, field)
         if isinstance(value, str) and field not in _PROSE and has_control(value):

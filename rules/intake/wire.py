@@ -17,7 +17,11 @@ from rules.records import Calibration, Clock, Control, ControlAction, Package, R
 
 
 class UsageWire(Struct, tag="usage", tag_field="type", kw_only=True, gc=False, omit_defaults=True):
-    """One finished call. Tokens: `total_tokens`, or both parts."""
+    """One finished call. Tokens: `total_tokens`, or both parts.
+
+    A department's, user's or knowledge base's name is of any length: tokens must count whatever it is. It is cut where
+    it is kept.
+    """
 
     id: Name
     ts: When
@@ -27,9 +31,9 @@ class UsageWire(Struct, tag="usage", tag_field="type", kw_only=True, gc=False, o
     completion_tokens: Tokens | None = None
     cached_tokens: Tokens | None = None
     tenant: Text | None = None
-    department: Text | None = None
-    user: Text | None = None
-    knowledge_base: Text | None = None
+    department: str | None = None
+    user: str | None = None
+    knowledge_base: str | None = None
     key_hash: Text | None = None
     status: Text | None = None
     cache_hit: bool | None = None

@@ -10,9 +10,10 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
+from rules.fault import masked, shown
 from rules.policy import Channel, Gateway
-from rules.policy_check.inspection import Inspection
-from rules.policy_check.values import BadValueError, Read, choice, flag, plain_name
+from rules.policy_check.inspection import Inspection, anything
+from rules.policy_check.values import BadValueError, Read, choice, flag, plain_name, text
 
 KINDS = ("feishu", "webhook", "alertmanager", "apprise")
 WITHOUT = {  # what a kind of channel has no use for, and why
@@ -23,7 +24,7 @@ WITHOUT = {  # what a kind of channel has no use for, and why
 }
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
-_REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:\S.*")
+REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:\S.*")
 
 
 def reference(value: Any) -> str:
@@ -34,7 +35,7 @@ def reference(value: Any) -> str:
 
 
 def _is_reference(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and _REFERENCE.fullmatch(value) is not None)
+    return value is None or (isinstance(value, str) and REFERENCE.fullmatch(value) is not None)
 
 
 def address(value: Any) -> str:
@@ -65,6 +66,7 @@ GATEWAY: dict[str, Read] = {
     "usage": choice(("events", "log", "daily_usage")),
     "guard": flag,
     "daily_usage": choice(("gateway", "engine")),
+    "hashes": anything,
 }
 
 
@@ -85,11 +87,35 @@ def channels(inspection: Inspection, raw: object) -> dict[str, Any]:
 def gateways(inspection: Inspection, raw: object) -> dict[str, Any]:
     found = {}
     for name, path, value in inspection.entries(("gateways",), raw, plain_name):
-        gateway = Gateway(name=name, **inspection.fields(path, value, GATEWAY))
+        given = inspection.fields(path, value, GATEWAY)
+        if "hashes" in given:
+            read = [
+                inspection.value(at, each, text) for at, each in inspection.items((*path, "hashes"), given["hashes"])
+            ]
+            given["hashes"] = tuple(dict.fromkeys(each for each in read if each is not None))
+        gateway = Gateway(name=name, **given)
         if gateway.usage == "daily_usage" and gateway.daily_usage == "engine":
             inspection.report(
                 (*path, "daily_usage"),
                 "the engine cannot write the keys it reads usage from; write gateway, or another usage",
             )
         found[name] = gateway
+    _check_overlap(inspection, found)
     return {"gateways": found}
+
+
+def _check_overlap(inspection: Inspection, found: dict[str, Gateway]) -> None:
+    """A call that is told twice counts twice: of counters next to other sources it must be said which are their own."""
+    owners: dict[str, str] = {}
+    for gateway in found.values():
+        path = ("gateways", gateway.name, "hashes")
+        if gateway.usage != "daily_usage":
+            if gateway.hashes:
+                inspection.report(path, "belongs to a gateway with usage: daily_usage")
+            continue
+        if not gateway.hashes and len(found) > 1:
+            inspection.report(path, "is missing: name the key hashes that only this one counts under, no other source")
+        for key_hash in gateway.hashes:
+            if key_hash in owners:
+                inspection.report(path, f"{shown(key_hash)} belongs to {masked(owners[key_hash])} already")
+            owners.setdefault(key_hash, gateway.name)

@@ -17,6 +17,7 @@ from rules.policy_check.providers import check_claims, providers
 from rules.policy_check.rule_list import rule_list
 from rules.policy_check.senders import senders
 from rules.policy_check.values import Read, choice, clock, duration, tokens, whole, zone
+from rules.policy_check.viewers import viewers
 
 PLAIN: dict[str, Read] = {
     "timezone": zone,
@@ -35,6 +36,7 @@ SECTIONS: dict[str, Section] = {
     "gateways": gateways,
     "providers": providers,
     "senders": senders,
+    "viewers": viewers,
     "tenants": tenants,
     "limits": limits,
     "spend": spend,
@@ -42,8 +44,8 @@ SECTIONS: dict[str, Section] = {
     "rules": lambda inspection, raw: {"rules": rule_list(inspection, ("rules",), raw)},
 }
 
-_CONTAINERS = (*SECTIONS, "alerts")
-KEYS = (*PLAIN, *_CONTAINERS)
+CONTAINERS = (*SECTIONS, "alerts")
+KEYS = (*PLAIN, *CONTAINERS)
 """What may stand at the top of a policy file."""
 
 
@@ -60,9 +62,9 @@ def check(raw: object, lines: Lines | None = None) -> Policy | list[Fault]:
 
 
 def _read(raw: object, inspection: Inspection) -> dict[str, Any]:
-    readers = PLAIN | dict.fromkeys(_CONTAINERS, anything)
+    readers = PLAIN | dict.fromkeys(CONTAINERS, anything)
     if isinstance(raw, Mapping):
-        raw = {key: value for key, value in raw.items() if value is not None or key not in _CONTAINERS}
+        raw = {key: value for key, value in raw.items() if value is not None or key not in CONTAINERS}
     given = inspection.fields((), raw, readers)
     found = {key: value for key, value in given.items() if key in PLAIN}
     for key, section in SECTIONS.items():

@@ -7,10 +7,11 @@ from typing import Any
 from rules.alerts import Severity
 from rules.documented import SCOPE_FACTS
 from rules.fault import Fault, Lines, Path
+from rules.moment import DAY, SECOND
 from rules.policy import RuleSpec
 from rules.policy_check.inspection import Inspection, anything
-from rules.policy_check.values import BadValueError, Read, choice, plain_name, text, whole
-from rules.rulebook import ACTIONS, SCOPES, mistakes
+from rules.policy_check.values import BadValueError, Read, choice, duration, flag, plain_name, text, whole
+from rules.rulebook import ACTIONS, ON_ERROR, SCOPES, mistakes
 from rules.saying import LANGUAGES
 
 LONGEST_CONDITION = 1_000
@@ -24,8 +25,18 @@ RULE: dict[str, Read] = {
     "then": anything,
     "says": lambda value: _in_languages(value) if isinstance(value, dict) else {"en": text(value, LONGEST_SENTENCE)},
     "priority": whole(-1_000, 1_000),
+    "for": duration(SECOND, 30 * DAY),
+    "clear": lambda value: text(_as_condition(value), LONGEST_CONDITION),
+    "keep_firing_for": duration(0, 30 * DAY),
+    "on_error": choice(ON_ERROR),
+    "dry_run": flag,
 }
-EFFECT: dict[str, Read] = {"action": choice(ACTIONS), "alert": choice(tuple(Severity))}
+EFFECT: dict[str, Read] = {
+    "action": choice(ACTIONS),
+    "alert": choice(tuple(Severity)),
+    "for": duration(SECOND, 400 * DAY),
+}
+_FIELDS = {"for": "lasting"}  # a word of Python
 
 
 def check_rules(raw: object, lines: Lines | None = None) -> tuple[RuleSpec, ...] | list[Fault]:
@@ -52,16 +63,25 @@ def _rule(inspection: Inspection, path: Path, given: dict[str, Any]) -> RuleSpec
     """The rule, if it is whole and right. What is there is checked even where something is missing."""
     effect: dict[str, Any] = {}
     if "then" in given:
-        effect = inspection.fields((*path, "then"), given["then"], EFFECT, required=("action",))
+        effect = _effect(inspection, (*path, "then"), given["then"])
     if "scope" not in given:
         return None
-    own = {key: value for key, value in given.items() if key not in ("then", "says")}
+    own = {_FIELDS.get(key, key): value for key, value in given.items() if key not in ("then", "says")}
     said = _sayings(given.get("says", {}))
     spec = RuleSpec(**{"name": "", "action": "allow", "when": "true"} | own | said | effect)
     wrong = mistakes(spec, SCOPE_FACTS)
     for field, message in wrong:
         inspection.report((*path, field), message)
     return spec if not wrong and "action" in effect and given.keys() >= set(REQUIRED) else None
+
+
+def _effect(inspection: Inspection, path: Path, raw: object) -> dict[str, Any]:
+    """Only a ban may say how long it lasts."""
+    effect = inspection.fields(path, raw, EFFECT, required=("action",))
+    lasts = effect.pop("for", None)
+    if lasts is not None and effect.get("action") != "ban":
+        inspection.report((*path, "for"), "belongs to a ban; a rule that is to wait has `for` beside `when`")
+    return effect | {"ban_for": lasts or 0}
 
 
 def _in_languages(raw: dict[Any, Any]) -> dict[str, str]:

@@ -14,6 +14,12 @@ from rules.moment import DAY, HOUR, MINUTE, SECOND, Millis
 from rules.policy import Rate
 
 Read = Callable[[Any], Any]
+Shape = dict[str, Any]
+"""What JSON Schema can say of the values a reader takes."""
+
+_shapes: dict[Read, Shape] = {}
+# What a policy reads as 2_000_000 is text to an editor that goes by YAML 1.2.
+_GROUPED: Shape = {"type": "string", "pattern": r"^\d{1,3}(_\d{3})+$"}
 
 MOST_TOKENS = 10**15
 """No provider gives a quadrillion tokens: beyond it somebody's key got stuck."""
@@ -24,6 +30,17 @@ _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _RATE = re.compile(r"(\d{1,9})\s*/\s*(s|sec|second|min|minute|h|hour|d|day)")
 _RATE_UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+def shaped(read: Read, shape: Shape) -> Read:
+    """A reader with its shape."""
+    _shapes[read] = shape
+    return read
+
+
+def shape_of(read: Read) -> Shape:
+    """The shape of a reader; one that was given none takes anything, as far as a schema can say."""
+    return _shapes.get(read, {})
 
 
 class BadValueError(ValueError):
@@ -75,7 +92,7 @@ def choice(known: Iterable[str]) -> Read:
         hint = meant(value, words) if isinstance(value, str) else f"; known: {', '.join(words)}"
         raise BadValueError(f"{shown(value)} is not known here{hint}")
 
-    return read
+    return shaped(read, {"enum": list(words)})
 
 
 def whole(least: int, most: int) -> Read:
@@ -90,7 +107,8 @@ def whole(least: int, most: int) -> Read:
             raise BadValueError(f"must be between {least:,} and {most:,}, found {shown(value)}")
         return value
 
-    return read
+    number = {"type": "integer", "minimum": least, "maximum": most}
+    return shaped(read, {"anyOf": [number, _GROUPED]} if most >= 1_000 else number)
 
 
 tokens = whole(0, MOST_TOKENS)
@@ -122,7 +140,8 @@ def duration(least: Millis, most: Millis) -> Read:
             raise BadValueError(f"must be between {brief(least)} and {brief(most)}, found {shown(value)}")
         return found
 
-    return read
+    said = f"a length of time like 45s, 30m or 1h30m, {brief(least)} to {brief(most)}"
+    return shaped(read, {"type": "string", "pattern": rf"^\s*(?=\d){_DURATION.pattern}\s*$", "description": said})
 
 
 def brief(length: Millis) -> str:
@@ -161,3 +180,17 @@ def rate(value: Any) -> Rate:
     if int(matched[1]) == 0:
         raise BadValueError("must allow at least one call; leave the key out for no limit")
     return Rate(calls=int(matched[1]), per=_RATE_UNITS[matched[2][0]])
+
+
+_TEXT: Shape = {"type": "string", "minLength": 1}
+for _read, _shape in (
+    (text, _TEXT),
+    (name, _TEXT),
+    (plain_name, {"type": "string", "pattern": f"^{_PLAIN_NAME.pattern}$"}),
+    (flag, {"type": "boolean"}),
+    (exact, {"type": "number"}),
+    (clock, {"type": "string", "pattern": f"^{_CLOCK.pattern}$", "description": "a time of day, HH:MM"}),
+    (zone, {"type": "string", "minLength": 1, "description": "a name of the IANA time zone database"}),
+    (rate, {"type": "string", "pattern": rf"^\s*{_RATE.pattern}\s*$", "description": "so many calls: 10/min, 600/h"}),
+):
+    shaped(_read, _shape)

@@ -31,7 +31,7 @@ from streams.api.door import Door, kind_of
 from streams.delivery.errors import DeliveryError
 from streams.metrics import Metrics
 from streams.orders.archive import Archive
-from streams.orders.order import Order, new_id
+from streams.orders.order import Order, new_id, unheeded
 from streams.orders.send import ConflictError, NotAcknowledgedError, Sink, send_once
 from streams.topics import BrokerUnavailable, Topics
 
@@ -118,6 +118,8 @@ class Controls:
             raise RefusedError(400, "neither a control nor a calibration")
         if kind_of(found) not in sender.may:
             raise RefusedError(403, f"the sender {sender.name} may not send {kind_of(found)}")
+        if why := unheeded(found):
+            raise RefusedError(400, why)
         return found
 
     async def _send(self, order: Order, sender: Sender) -> Answer:

@@ -1,22 +1,28 @@
-"""What a worker takes over HTTP: events and orders, through one door and with one producer."""
+"""What a worker takes and shows over HTTP: events and orders with one producer, and what may be looked at."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from aiohttp import web
+from blastdoor_gateway.contract import Keys
 
 from rules.intake.reader import Intake
 from rules.policy import Policy
+from rules.rulebook import Rulebook
 from streams.api.controls import Controls
 from streams.api.door import Door
 from streams.api.events import Events
 from streams.api.sink import Sink
+from streams.api.views import Views
 from streams.metrics import Metrics
 from streams.orders.archive import Archive
+from streams.publish.client import open_redis
 from streams.settings import Settings
 from streams.ship.parcels import Addresser
 from streams.topics import Topics
+from streams.usage.decided import Decided
+from streams.usage.index import RollupIndex
 from streams.wall_clock import wall_clock
 
 
@@ -27,18 +33,32 @@ class WaysIn:
     door: Door
     events: Events
     controls: Controls
+    views: Views
+    index: RollupIndex
+    decided: Decided
 
     def routes(self) -> list[web.RouteDef]:
-        return [*self.events.routes(), *self.controls.routes()]
+        return [*self.events.routes(), *self.controls.routes(), *self.views.routes()]
+
+    async def close(self) -> None:
+        """Send what is under way, and let go of connections."""
+        await self.events.close()
+        await self.index.close()
+        await self.decided.close()
 
 
-def ways_in(settings: Settings, policy: Policy, partitions: int, metrics: Metrics) -> WaysIn:
-    """All of them, for the senders of a policy."""
+def ways_in(settings: Settings, policy: Policy, rulebook: Rulebook, partitions: int, metrics: Metrics) -> WaysIn:
+    """All of them, for the senders and viewers of a policy."""
     topics, zone = Topics(settings.prefix), policy.calendar().zone
     door, sink = Door(policy.senders.values()), Sink(settings.kafka, partitions)
     archive = Archive(settings.kafka, topics, zone)
+    index = RollupIndex(settings.kafka, topics.rollups, partitions)
+    decided = Decided(open_redis(settings.redis), Keys(settings.prefix, settings.legacy_prefix))
     return WaysIn(
         door,
         Events(door, Intake(zone), Addresser(topics), sink, metrics, wall_clock),
         Controls(door, zone, topics, archive, sink, metrics, wall_clock),
+        Views(policy, rulebook, index, decided, metrics, wall_clock),
+        index,
+        decided,
     )

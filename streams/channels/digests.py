@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from rules.alerts import Alert, Kind
 from rules.day_book import DayBook, Span
 from rules.moment import HOUR, MINUTE, Millis
@@ -12,6 +14,8 @@ from streams.channels.phrases import Words
 from streams.channels.redaction import plain
 
 MOST = 30  # lines; what comes after is summed up
+MOST_TENANTS = 10
+TENANT = "tenant:"
 DOT = " · "
 
 
@@ -37,18 +41,29 @@ def report(alert: Alert, words: Words, dashboard: str) -> Message:
 
 
 def _lines(books: Sequence[DayBook], words: Words) -> Iterator[Line]:
-    if len(books) != 1:
-        yield Line(words.labels["all"], _told(_sum(books), words))
-    for book in books[:MOST]:
+    """Models with their sum, then tenants: the same calls once more, by whose they were."""
+    tenants = [book for book in books if book.scope.startswith(TENANT)]
+    models = [book for book in books if not book.scope.startswith(TENANT)]
+    if len(models) != 1:
+        yield Line(words.labels["all"], _told(_sum(models), words))
+    yield from _each(models, MOST, words)
+    yield from _each(tenants, MOST_TENANTS, words)
+
+
+def _each(books: Sequence[DayBook], most: int, words: Words) -> Iterator[Line]:
+    for book in books[:most]:
         yield Line(words.who(book.scope), _told(book, words))
-    if len(books) > MOST:
-        yield Line(f"{words.labels['more']} {len(books) - MOST}", _told(_sum(books[MOST:]), words))
+    if len(books) > most:
+        rest = replace(_sum(books[most:]), scope=books[-1].scope)
+        yield Line(f"{words.labels['more']} {len(books) - most}", _told(rest, words))
 
 
 def _told(book: DayBook, words: Words) -> str:
     """What was used and came back always, the rest where there is any."""
     labels = words.labels
-    parts = [f"{labels['used']} {book.used:,}", f"{labels['returned']} {_span(book.returned, words)}"]
+    parts = [f"{labels['used']} {book.used:,}"]
+    if not book.scope.startswith(TENANT):
+        parts.append(f"{labels['returned']} {_span(book.returned, words)}")
     for name, span in (("expired", book.expired), ("unexplained", book.unexplained), ("charged", book.charged)):
         if span is not None and span[1] > 0:
             parts.append(f"{labels[name]} {_span(span, words)}")
@@ -57,6 +72,8 @@ def _told(book: DayBook, words: Words) -> str:
     if book.requests:
         hits = f" ({labels['cache_hits']} {book.cache_hits:,})" if book.cache_hits else ""
         parts.append(f"{labels['requests']} {book.requests:,}{hits}")
+    if book.saved:
+        parts.append(f"{labels['saved']} {book.saved:,}")
     if book.left is not None:
         parts.append(f"{labels['rest']} {_span(book.left, words)}")
     return DOT.join(parts)
@@ -105,6 +122,7 @@ def _sum(books: Sequence[DayBook]) -> DayBook:
         used=sum(book.used for book in books),
         requests=sum(book.requests for book in books),
         cache_hits=sum(book.cache_hits for book in books),
+        saved=sum(book.saved for book in books),
         returned=_total(book.returned for book in books),
         expired=_total(book.expired for book in books),
         unexplained=_total(book.unexplained for book in books),

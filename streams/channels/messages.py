@@ -67,7 +67,7 @@ def _what_is_over(alert: Alert, words: Words) -> str:
 
 def _phrase(alert: Alert, words: Words) -> Phrase:
     if alert.kind is Kind.RECOVERED and alert.ends and alert.ends[0].kind is Kind.THRESHOLD:
-        return words.back
+        return words.freed if alert.scope.startswith("tenant:") else words.back
     if alert.kind is Kind.RULE and alert.rule in words.rules:
         return words.rules[alert.rule]
     if alert.kind is not Kind.THRESHOLD:

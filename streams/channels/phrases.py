@@ -34,6 +34,7 @@ class Words:
     kinds: Mapping[str, Phrase]
     rules: Mapping[str, Phrase]  # built-in rules that say more than that they decide
     back: Phrase  # under the limit again
+    freed: Phrase  # the same of a budget
     many: str  # the title of several alerts in one message: `{n}`, and the `{title}` of the most severe
     more: str  # `{names}`, and that there are `{n}` more, `{all}` in all
     comma: str

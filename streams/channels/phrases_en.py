@@ -26,6 +26,26 @@ THRESHOLDS = {
         "Usage beyond the cap is not returned, so the free pool shrinks for good; it is not necessarily charged.",
         "Leave the rest for tomorrow; if it must go on, an administrator can raise the daily cap.",
     ),
+    ("day", False): Phrase(
+        "{who} has used {share} of its tokens of the day",
+        "The budget is not used up; once it is, the policy degrades, blocks or only tells, until the next day.",
+        "Check that this usage is expected; an administrator can give more (blastdoor topup).",
+    ),
+    ("day", True): Phrase(
+        "{who} has used {share} of its tokens of the day",
+        "The budget is used up: the policy degrades, blocks or only tells, until the next day or a top-up.",
+        "Look for unusual calls; if the usage is expected, an administrator can give more (blastdoor topup).",
+    ),
+    ("month", False): Phrase(
+        "{who} has used {share} of its tokens of the month",
+        "The budget is not used up; once it is, the policy degrades, blocks or only tells, until the month ends.",
+        "Compare with the days that are left; an administrator can give more (blastdoor topup).",
+    ),
+    ("month", True): Phrase(
+        "{who} has used {share} of its tokens of the month",
+        "The budget is used up: the policy degrades, blocks or only tells, until the next month or a top-up.",
+        "Look for unusual calls; if the usage is expected, an administrator can give more (blastdoor topup).",
+    ),
     ("spend", False): Phrase(
         "{share} of the day's money is spent",
         "So much was spent today, by the higher estimate; at the limit everything online is closed.",
@@ -159,6 +179,11 @@ KINDS: dict[str, Phrase] = {
         "Usage that cannot be read is not counted: limits do not tighten by it, and calls may be charged.",
         "Look at the reasons in the topic of dead letters; repair the producer and send the records again.",
     ),
+    Kind.TENANTS_CROWDED: Phrase(
+        "more tenants than there is room for",
+        "Those beyond it are counted together and the engine holds no budget against them; the gate's own limits hold.",
+        "See whether somebody makes names up; tenants written into the policy's section tenants keep their place.",
+    ),
     Kind.REDIS_UNREACHABLE: Phrase(
         "Redis cannot be reached",
         "Gateways get no new decisions: what they do meanwhile is their own setting, calls may be charged.",
@@ -226,6 +251,12 @@ BACK = Phrase(
     "Nothing is to be done; work that was put off can go on.",
 )
 
+FREED = Phrase(
+    "{who} is back within its budget",
+    "Calls within the budget pass again; thresholds are announced anew.",
+    "Nothing is to be done; work that was put off can go on.",
+)
+
 EN = Words(
     language="en",
     severities={Severity.INFO: "info", Severity.WARNING: "warning", Severity.CRITICAL: "critical"},
@@ -255,6 +286,7 @@ EN = Words(
         "unexplained": "lost for no known reason",
         "refused": "calls refused for",
         "requests": "requests",
+        "saved": "saved by the cache",
         "cache_hits": "answered by the cache",
         "rest": "left",
         "more": "more",
@@ -266,6 +298,7 @@ EN = Words(
     kinds=KINDS,
     rules=RULES,
     back=BACK,
+    freed=FREED,
     again="still: {title}",
     hours="{h} h {m} min",
     many="{n} alerts: {title} …",

@@ -26,6 +26,26 @@ THRESHOLDS = {
         "已到返还上限：再用的部分次日不返还，启动资金会永久减少；未必当场计费。",
         "剩余任务留到次日；确需继续，请由管理员调高每日上限。",
     ),
+    ("day", False): Phrase(
+        "{who} 已用到今日 Token 预算的 {share}",
+        "今日预算尚未用尽；用尽后按策略降级、拦截或仅提醒，次日自动恢复。",
+        "确认用量是否正常；需要时由管理员增购(blastdoor topup)。",
+    ),
+    ("day", True): Phrase(
+        "{who} 已用到今日 Token 预算的 {share}",
+        "今日预算已用尽：后续调用按策略降级、拦截或仅提醒；次日或增购之后恢复。",
+        "排查是否有异常调用；确属正常用量的，由管理员增购(blastdoor topup)。",
+    ),
+    ("month", False): Phrase(
+        "{who} 已用到本月 Token 预算的 {share}",
+        "本月预算尚未用尽；用尽后按策略降级、拦截或仅提醒，直到月底。",
+        "对照剩余天数确认消耗速度；需要时由管理员增购(blastdoor topup)。",
+    ),
+    ("month", True): Phrase(
+        "{who} 已用到本月 Token 预算的 {share}",
+        "本月预算已用尽：后续调用按策略降级、拦截或仅提醒，直到下月或增购之后。",
+        "排查是否有异常调用；确属正常用量的，由管理员增购(blastdoor topup)。",
+    ),
     ("spend", False): Phrase(
         "当日花费已达限额的 {share}",
         "以上是今日花费的偏高估计；达到限额时，所有在线调用会被熔断。",
@@ -159,6 +179,11 @@ KINDS: dict[str, Phrase] = {
         "读不出的用量不会被计入：限额不会因此收紧，调用可能计费。",
         "查看死信主题中的原因；修复上游后重新发送这些记录。",
     ),
+    Kind.TENANTS_CROWDED: Phrase(
+        "租户数量超出上限",
+        "超出的租户合并统计，引擎不再单独执行其预算；网关自身的限额仍然有效。",
+        "检查租户名是否被随意构造；真实租户请写入策略文件的 tenants，以保留其位置。",
+    ),
     Kind.REDIS_UNREACHABLE: Phrase(
         "Redis 无法连接",
         "网关读不到新的决策：期间如何处理取决于网关自己的设置，调用可能计费。",
@@ -226,6 +251,12 @@ BACK = Phrase(
     "无需处理；推迟的任务可以继续。",
 )
 
+FREED = Phrase(
+    "{who} 已回到预算以内",
+    "预算以内的调用重新放行；新一轮的用量提醒重新开始。",
+    "无需处理；推迟的任务可以继续。",
+)
+
 ZH = Words(
     language="zh",
     severities={Severity.INFO: "提示", Severity.WARNING: "警告", Severity.CRITICAL: "严重"},
@@ -256,6 +287,7 @@ ZH = Words(
         "refused": "拦截",
         "requests": "请求",
         "cache_hits": "缓存命中",
+        "saved": "缓存节省",
         "rest": "剩余",
         "more": "其余",
         "never_known": "免费额度未知，是否产生费用也无从判断。",
@@ -266,6 +298,7 @@ ZH = Words(
     kinds=KINDS,
     rules=RULES,
     back=BACK,
+    freed=FREED,
     again="仍在持续：{title}",
     hours="{h} 小时 {m} 分",
     many="{n} 条告警：{title} 等",

@@ -56,6 +56,9 @@ SENTENCES = {
     "{n} tokens end unused from {day} on, at {rate} a day; {needed} a day would use them": (
         "按每日 {rate} 计，自 {day} 起将有 {n} tokens 未用即失效；每日 {needed} 可用完"
     ),
+    "{day} has more than {n} tenants in one partition: the others are counted together": (
+        "{day} 单个分区内的租户超过 {n} 个：其余租户合并统计"
+    ),
     "the policy has no price for {id}: its tokens of the day are taken to cost {money} {name} at list price": (
         "策略中没有 {id} 的价格：按假设的单价，今日用量计 {money} {name}"
     ),

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import click
 
 from rules.policy import Policy
+from rules.policy_check.schema import schema as policy_schema
 from streams.policy_file import PolicyError, default_rules, load_policy, load_references
 
 EXAMPLE = """\b
 Example:
   blastdoor check-policy policy.yaml
   blastdoor check-policy --without-secrets policy.yaml    # where env:… and file:… are not known
+  blastdoor check-policy --schema > policy.schema.json    # editors complete and check by it
 """
 
 
 @click.command(epilog=EXAMPLE)
-@click.argument("file", type=click.Path())
+@click.argument("file", type=click.Path(), required=False)
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of a policy file, for editors.")
 @click.option("--without-secrets", is_flag=True, help="Do not look up what env:NAME and file:PATH refer to.")
 @click.pass_context
-def command(ctx: click.Context, file: str, *, without_secrets: bool) -> None:
+def command(ctx: click.Context, file: str | None, *, schema: bool, without_secrets: bool) -> None:
     """Check a policy FILE whole: each mistake with its line and field, then exit code 1; a summary if there is none."""
+    if schema:
+        click.echo(json.dumps(policy_schema(), ensure_ascii=False, indent=2))
+        return
+    if file is None:
+        raise click.UsageError("which file? Give its name, or --schema")
     try:
         policy = load_references(file) if without_secrets else load_policy(file)
     except PolicyError as error:

@@ -24,7 +24,7 @@ from streams.commands.asked import Asked, Lasting, asked
 from streams.delivery.errors import DeliveryError
 from streams.instant import WrittenInstant, instant_in
 from streams.orders.effect import Seen, Sight
-from streams.orders.order import Order
+from streams.orders.order import Order, unheeded
 from streams.orders.send import ConflictError, NotAcknowledgedError, Sent, send_from_here
 from streams.policy_file import PolicyError, load_references
 from streams.publish.client import open_redis
@@ -51,7 +51,7 @@ def _ending(command: Any) -> Any:
 @asked
 def kill(given: Asked, scope: str, until: datetime | None, lasting: Millis | None) -> None:
     """Refuse all calls of SCOPE [global] until `resume`, or until a time."""
-    _give(given, {"action": "kill", "scope": scope} | _until(given, until, lasting))
+    give(given, {"action": "kill", "scope": scope} | _until(given, until, lasting))
 
 
 @click.command("resume")
@@ -59,7 +59,7 @@ def kill(given: Asked, scope: str, until: datetime | None, lasting: Millis | Non
 @asked
 def resume(given: Asked, scope: str) -> None:
     """Take the newest kill of SCOPE [global] back, whether a person or the day's spend closed it."""
-    _give(given, {"action": "resume", "scope": scope})
+    give(given, {"action": "resume", "scope": scope})
 
 
 @click.command("topup")
@@ -69,7 +69,7 @@ def resume(given: Asked, scope: str) -> None:
 @asked
 def topup(given: Asked, tenant: str, tokens: int, until: datetime | None, lasting: Millis | None) -> None:
     """Give TENANT so many TOKENS more, for the current window or until a time."""
-    _give(given, {"action": "topup", "scope": _tenant(tenant), "tokens": tokens} | _until(given, until, lasting))
+    give(given, {"action": "topup", "scope": _tenant(tenant), "tokens": tokens} | _until(given, until, lasting))
 
 
 @click.command("quota")
@@ -78,7 +78,7 @@ def topup(given: Asked, tenant: str, tokens: int, until: datetime | None, lastin
 @asked
 def quota(given: Asked, tenant: str, tokens: int) -> None:
     """Set the daily budget of TENANT, in place of the policy's, to so many TOKENS."""
-    _give(given, {"action": "set_quota", "scope": _tenant(tenant), "tokens": tokens})
+    give(given, {"action": "set_quota", "scope": _tenant(tenant), "tokens": tokens})
 
 
 @click.command("ban")
@@ -87,7 +87,7 @@ def quota(given: Asked, tenant: str, tokens: int) -> None:
 @asked
 def ban(given: Asked, scope: str, until: datetime | None, lasting: Millis | None) -> None:
     """Refuse all calls of SCOPE (ip:NET or user:TENANT/NAME) until `unban`, or until a time."""
-    _give(given, {"action": "ban", "scope": scope} | _until(given, until, lasting))
+    give(given, {"action": "ban", "scope": scope} | _until(given, until, lasting))
 
 
 @click.command("unban")
@@ -95,7 +95,7 @@ def ban(given: Asked, scope: str, until: datetime | None, lasting: Millis | None
 @asked
 def unban(given: Asked, scope: str) -> None:
     """Take a ban of SCOPE back."""
-    _give(given, {"action": "unban", "scope": scope})
+    give(given, {"action": "unban", "scope": scope})
 
 
 @click.command("calibrate")
@@ -108,7 +108,7 @@ def calibrate(given: Asked, model: str, pool: int, day: str, *, force: bool) -> 
     """Tell that the provider's console showed POOL free tokens of MODEL when a day began."""
     policy = _policy(given)
     today = policy.calendar().day(wall_clock())
-    _give(given, {"type": "calibration", "model": policy.canonical(model), "day": day or today, "pool": pool,
+    give(given, {"type": "calibration", "model": policy.canonical(model), "day": day or today, "pool": pool,
                   "force": force})  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def _policy(given: Asked) -> Policy:
         raise click.ClickException(str(error)) from error
 
 
-def _give(given: Asked, what: dict[str, Any]) -> None:
+def give(given: Asked, what: dict[str, Any]) -> None:
     """Send it and see to it. Exit codes: 1 not sent, 2 no order at all, 3 sent and not seen."""
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what matters of it is said in one line
     policy, now = _policy(given), wall_clock()
@@ -148,6 +148,8 @@ def _give(given: Asked, what: dict[str, Any]) -> None:
         raise click.UsageError(order.detail)
     if not isinstance(order, Control | Calibration):
         raise click.UsageError("this is no order")
+    if why := unheeded(order):
+        raise click.UsageError(why)
     try:
         sent, seen = asyncio.run(_run(given, order, policy))
     except (BrokerUnavailable, TopicError, DeliveryError, KafkaError, ConflictError, NotAcknowledgedError) as error:

@@ -64,7 +64,8 @@ def command(
     prefix: str | None,
     log_format: str | None,
 ) -> None:
-    """Ask the providers of the policy (or only the PROVIDERs named) for balances, and send them as readings."""
+    """Ask the providers of the policy (or only the PROVIDERs named) for balances, and send them as readings; read usage
+    of gateways that count in daily_usage keys only."""
     http = http or environment().get("BLASTDOOR_HTTP", POLL_HTTP)
     settings = Settings.from_environment(
         kafka=kafka, redis=redis, policy=policy, http=http, prefix=prefix, log_format=log_format
@@ -88,7 +89,8 @@ def _job(settings: Settings, names: tuple[str, ...]) -> Job:
         raise MisuseError("whom to ask stands in the policy: give one with --policy or BLASTDOOR_POLICY")
     policy = load_references(settings.policy)
     unknown = [name for name in names if name not in policy.providers]
-    if unknown or not policy.providers:
+    counting = () if names else tuple(each for each in policy.gateways.values() if each.usage == "daily_usage")
+    if unknown or not (policy.providers or counting):
         known = ", ".join(policy.providers) or "none"
         raise MisuseError(f"{settings.policy}: no provider {', '.join(unknown)}; `providers` has: {known}")
     around = Surroundings(policy.calendar().zone, wall_clock, asyncio.sleep, Path(settings.policy).parent)
@@ -97,7 +99,7 @@ def _job(settings: Settings, names: tuple[str, ...]) -> Job:
         for name, spec in policy.providers.items()
         if not names or name in names
     }
-    return Job(settings, policy, asked)
+    return Job(settings, policy, asked, counting)
 
 
 def _once(job: Job, *, sending: bool) -> int:

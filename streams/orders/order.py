@@ -29,6 +29,12 @@ def scope_of(order: Order) -> Scope:
     return order.scope if isinstance(scope, Rejected) else scope
 
 
+def unheeded(order: Order) -> str:
+    """Why nobody would heed the order; empty where somebody does. It is told before anything is sent."""
+    scope = addressed(order) if isinstance(order, Control) else ""
+    return scope.detail if isinstance(scope, Rejected) else ""
+
+
 def says_the_same(one: Order, other: Order) -> bool:
     """Whether one is the other sent again: all but the time is equal, which every attempt writes anew."""
     return type(one) is type(other) and replace(one, at=0) == replace(other, at=0)

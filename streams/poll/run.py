@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 from blastdoor_gateway.contract import Keys
 from redis.asyncio import Redis
 
-from rules.policy import Policy
+from rules.policy import Gateway, Policy
 from rules.policy import Provider as ProviderSpec
 from rules.polling import Pace
 from rules.providers.answer import Answer, Failure, readings
 from streams.api.server import serve
+from streams.daily.source import DailySource
 from streams.metrics import PollMetrics
 from streams.poll.lease import Lease
 from streams.poll.poller import Desk, Poller
@@ -45,6 +46,7 @@ class Job(NamedTuple):
     settings: Settings
     policy: Policy
     providers: Mapping[str, Asked]
+    counting: tuple[Gateway, ...] = ()  # gateways whose usage stands in daily_usage counters
 
 
 async def poll(job: Job) -> None:
@@ -54,7 +56,8 @@ async def poll(job: Job) -> None:
         pollers = [_poller(job, name, redis, sending, metrics) for name in job.providers]
         runner = await serve(job.settings.http, metrics.registry, lambda: not any(each.stopped for each in pollers))
         try:
-            await _until_signal([each.run() for each in pollers])
+            sources = [_source(job, gateway, redis, sending) for gateway in job.counting]
+            await _until_signal([*(each.run() for each in pollers), *(each.run() for each in sources)])
         finally:
             await runner.cleanup()
             await redis.aclose()
@@ -96,6 +99,12 @@ def _poller(job: Job, name: str, redis: Redis, sending: Sending, metrics: PollMe
         clock=wall_clock,
     )
     return Poller(desk)
+
+
+def _source(job: Job, gateway: Gateway, redis: Redis, sending: Sending) -> DailySource:
+    keys, prefix = Keys(job.settings.prefix), job.settings.prefix
+    lease = Lease(redis, prefix, f"daily:{gateway.name}", f"{socket.gethostname()}:{os.getpid()}")
+    return DailySource(redis, keys, gateway.name, gateway.hashes, sending.usage, lease, wall_clock)
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from rules.calendar import Calendar
 from rules.intake.wire import encode
 from rules.moment import Millis
 from rules.providers.answer import Failure
-from rules.records import Reading
+from rules.records import Reading, Usage
 from streams.ship.outbox import Outbox
 from streams.ship.parcels import Parcel
 from streams.topics import ALERTS_PARTITION, Topics
@@ -32,6 +32,11 @@ class Sending:
             origin = f"poll:{reading.source}"
             parcel = Parcel("readings", self._topics.balances, reading.model.encode(), encode(reading), origin)
             await self._outbox.put(parcel)
+        await self._outbox.settle()
+
+    async def usage(self, found: Usage) -> None:
+        """Keyed by its id, so that a repeat meets its twin."""
+        await self._outbox.put(Parcel("usage", self._topics.usage, found.id.encode(), encode(found)))
         await self._outbox.settle()
 
     async def stopped(self, provider: str, failure: Failure) -> None:

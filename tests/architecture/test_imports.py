@@ -16,7 +16,8 @@ from tests.architecture.tree import ROOT, imports, module, parsed, sources, with
 PURE = {
     "__future__", "ast", "base64", "bisect", "collections", "contextlib", "dataclasses", "datetime", "decimal",
     "difflib", "enum", "fractions", "functools", "hashlib", "heapq", "ipaddress", "itertools", "json", "math",
-    "operator", "re", "statistics", "string", "types", "typing", "unicodedata", "urllib.parse", "zoneinfo",
+    "operator", "re", "statistics", "string", "struct", "types", "typing", "unicodedata", "urllib.parse", "zlib",
+    "zoneinfo",
 }  # fmt: skip
 CORE_WHEELS = {"msgspec", "cel"}
 SHELL = {

@@ -20,18 +20,19 @@ from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, RULE
 from rules.policy_check.senders import SENDER
 from rules.policy_check.values import brief
+from rules.policy_check.viewers import VIEWER
 from rules.rulebook import ACTIONS
 from streams.policy_file import load_policy
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text()
 ROWS: dict[str, str] = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", PAGE, re.MULTILINE))
 LENGTHS = {"max_lag", "lag_ceiling", "stale_after", "lateness", "group", "cooldown", "repeat", "behind", "expiring"}
-LENGTHS |= {"every", "least"}
+LENGTHS |= {"every", "least", "keep_firing_for"}
 
 
 def test_the_example_loads(tmp_path: Path) -> None:
     """What a reader copies is a policy without a mistake."""
-    (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    example, *_ = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     path = tmp_path / "policy.yaml"
     path.write_text(example)
     policy = load_policy(
@@ -53,6 +54,7 @@ def test_the_example_loads(tmp_path: Path) -> None:
         GATEWAY,
         PROVIDER,
         SENDER,
+        VIEWER,
         BUDGET,
         SPEND,
         PERIOD,

@@ -41,7 +41,7 @@ BY_TYPE = {
 # The day's account, which stands on the topics only.
 FOR_PEOPLE: dict[str, Any] = dict.fromkeys(
     ("expected_return", "returned", "return_overdue", "runs_out_at", "needed_per_day")
-) | {"because": {}, "ledger": {}, "will_expire": {}}
+) | {"because": {}, "would": {}, "ledger": {}, "will_expire": {}}
 DECISIONS = st.builds(Decision, **{f.name: BY_TYPE[str(f.type)] for f in fields(Decision)})
 
 PLAIN = Decision(

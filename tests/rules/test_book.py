@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from rules.book import BookRow, ModelBook
+from rules.documented import SCOPE_FACTS
 from rules.facts import Partial, Sums
-from rules.moment import DAY
-from rules.policy import Policy
+from rules.judge import Judge
+from rules.moment import DAY, MINUTE
+from rules.policy import Policy, RuleSpec
+from rules.rulebook import Rulebook
 
 NOON = 1_786_593_600_000  # 2026-08-13T12:00:00+08:00
 
@@ -39,3 +43,23 @@ def test_days_long_past_are_closed_once_usage_has_gone_on() -> None:
     assert book.merge(partial("2026-08-13", 13, 7)) is False
     assert book.counter.total() == 70
     assert len(book.counter.days) == 5
+
+
+def test_what_a_rule_remembers_is_in_the_stored_row() -> None:
+    """A judge that is started again in the middle of `for:` fires when the first would have, and a trial binds
+    nobody."""
+    specs = [
+        RuleSpec(name="slow", scope="model", when="used > 5", action="block", says="x", lasting=5 * MINUTE),
+        RuleSpec(name="trial", scope="model", when="used > 5", action="kill", says="y", dry_run=True),
+    ]
+    rulebook = Rulebook.compile(specs, SCOPE_FACTS)
+    assert isinstance(rulebook, Rulebook)
+    first = Judge(Policy(), rulebook, 1)
+    first.apply(partial("2026-08-13", 1, 10))
+    (before,) = first.rule(NOON)
+    rows = msgspec.json.decode(msgspec.json.encode(first.take_rows()))
+    second = Judge(Policy(), rulebook, 1)
+    second.restore(rows)
+    actions = [(second.rule(NOON + at, every=True), second.ruling("model:m")) for at in (5 * MINUTE - 1, 5 * MINUTE)]
+    assert [before.ruling.action, *(ruling.action for _, ruling in actions if ruling)] == ["allow", "allow", "block"]
+    assert [would.rule for would in before.ruling.would] == ["trial"]

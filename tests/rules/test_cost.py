@@ -66,7 +66,7 @@ def test_reading_an_event_takes_few_steps(raws: list[bytes]) -> None:
 
 
 def test_folding_an_event_takes_few_steps(raws: list[bytes]) -> None:
-    """The sums cost a step or two for each field, not a call."""
+    """The sums cost a step or two for each field and dimension, not a call: two fifths of it are the tenants'."""
     intake, meter = Intake(ZoneInfo("Asia/Shanghai")), PartitionMeter(0, Policy())
     found = [intake.read_usage(batch) for batch in batches(raws)]
 
@@ -78,4 +78,4 @@ def test_folding_an_event_takes_few_steps(raws: list[bytes]) -> None:
 
     spent = steps(fold)
     assert meter.counts.counted + meter.counts.duplicates == EVENTS
-    assert spent.total() / EVENTS < 162, spent
+    assert spent.total() / EVENTS < 300, spent

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.fault import Fault
-from rules.moment import HOUR, MINUTE, SECOND
+from rules.moment import DAY, HOUR, MINUTE, SECOND
 from rules.policy import Alerting, Budget, Gateway, ModelTerms, Policy, Unknown
 from rules.policy_check import KEYS, check, check_rules
 from rules.policy_check.alerting import ALERTS, DIGEST, ROUTE, WATCH
@@ -19,13 +19,18 @@ from rules.policy_check.models import TERMS
 from rules.policy_check.money import BUDGET, LIMITS, PRICE, SPEND
 from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, RULE
+from rules.policy_check.schema import schema
 from rules.policy_check.senders import SENDER
 from rules.policy_check.values import brief, duration
+from tests.rules.json_schema import violations
+
+SCHEMA = schema()
 
 
 def policy(raw: dict[str, Any]) -> Policy:
     found = check(raw)
     assert isinstance(found, Policy), found
+    assert list(violations(raw, SCHEMA)) == []  # what the check takes, the published schema takes
     return found
 
 
@@ -261,6 +266,38 @@ def test_mistakes_of_a_sender(sender: dict[str, Any]) -> None:
     (found,) = faults({"senders": {"a": sender}})
     assert found.path.startswith("senders.a.")
     assert "hunter2" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        pytest.param({"for": 5}, "rules[0].for: 5 has no unit; write it like 45s, 30m or 6h", id="no unit"),
+        pytest.param({"clear": "uzed < 1"}, "rules[0].clear: there is no fact 'uzed'; did you mean 'used'?", id="name"),
+        pytest.param({"on_error": "blck"}, "rules[0].on_error: 'blck' is not known here; did you mean 'block'?"),
+        pytest.param({"dry_run": "yes"}, "rules[0].dry_run: must be true or false, found 'yes'", id="trial"),
+        pytest.param({"then": {"action": "block", "for": "1h"}},
+                     "rules[0].then.for: belongs to a ban; a rule that is to wait has `for` beside `when`", id="x"),
+    ],
+)  # fmt: skip
+def test_terms_of_a_rule_with_a_memory(rule: dict[str, Any], message: str) -> None:
+    """Each mistake in them is named with its field."""
+    plain = {"name": "r", "scope": "model", "when": "used > 1", "then": {"action": "block"}, "says": "x"}
+    found = check({"rules": [plain | rule]})
+    assert isinstance(found, list)
+    assert [str(fault) for fault in found] == [message]
+
+
+def test_a_rule_with_every_term() -> None:
+    """Lengths of time are kept as such."""
+    rule = {
+        "name": "r", "scope": "ip", "when": "banned", "for": "2m", "clear": "!banned", "keep_firing_for": "5m",
+        "on_error": "warn", "dry_run": True, "priority": 3, "then": {"action": "ban", "for": "24h"}, "says": "x",
+    }  # fmt: skip
+    found = check({"rules": [rule]})
+    assert isinstance(found, Policy)
+    (spec,) = found.rules
+    assert (spec.action, spec.ban_for, spec.lasting, spec.clear) == ("ban", DAY, 2 * MINUTE, "!banned")
+    assert (spec.keep_firing_for, spec.on_error, spec.dry_run) == (5 * MINUTE, "warn", True)
 
 
 def test_prices_may_change_on_a_day() -> None:

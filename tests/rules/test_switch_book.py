@@ -142,3 +142,30 @@ def test_what_was_lifted_long_ago_is_forgotten() -> None:
         judging.rule(NOON + 5 * DAY, every=True)
     assert (USER in lifted.books, USER in banned.books) == (False, True)
     assert lifted.take_closed() == [USER]
+
+
+BANNING = RuleSpec(
+    name="killed-too-often", scope="user", when="killed", action="ban", says="{user} was closed", ban_for=2 * HOUR
+)
+
+
+def test_a_ban_that_a_rule_laid_lasts_and_ends_by_itself() -> None:
+    """A kill of a minute brings a ban of two hours: it outlives the order and a restart, the decision says until when,
+    and time alone lifts it, at the very instant."""
+    policy = Policy(rules=(BANNING,))
+    judging = judge(control("kill", until=NOON + 1), policy=policy)
+    assert ruling(judging).rule == "user-killed"
+    later = judge(policy=policy, rows=judging.take_rows())
+    banned = ruling(later, now=NOON + HOUR)
+    assert (banned.action, banned.rule, banned.until) == ("kill", "killed-too-often", NOON + 2 * HOUR)
+    assert later.rule(NOON + 2 * HOUR - 1, every=True) == []
+    (outcome,) = later.rule(NOON + 2 * HOUR, every=True)
+    assert outcome.ruling.action == "allow"
+
+
+def test_an_unban_lifts_a_ban_that_a_rule_laid() -> None:
+    """An operator's word ends it at once."""
+    judging = judge(control("kill", until=NOON + 1), policy=Policy(rules=(BANNING,)))
+    assert ruling(judging).action == "kill"
+    judging.apply(Heard(USER, control("unban", at=NOON + 2), "controls/0/7"))
+    assert ruling(judging, now=NOON + 3).action == "allow"

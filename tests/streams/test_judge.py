@@ -17,7 +17,6 @@ from rules.facts import Fact, Heard, Partial, Sums, Watermark
 from rules.moment import HOUR, MINUTE
 from rules.policy import Policy
 from rules.records import Reading
-from streams.active import Active
 from streams.delivery.step import Moment
 from streams.judge import JudgeStep
 from streams.metrics import Metrics
@@ -316,20 +315,6 @@ def test_what_others_write_onto_facts_stops_nothing_and_bends_nothing(foreign: A
     assert comparable(bent.finish()) == comparable(plain.finish())
     (letter,) = [output for output in bent.partition.sent if output.topic == TOPICS.dead_letters]
     assert letter.key == b"t.facts/0/0"
-
-
-def test_another_policy_decides_about_all_that_is_known() -> None:
-    """Nothing is forgotten and nothing heard again: the same usage, the new limit, the new hash, under a newer
-    version."""
-    bed = Bed(event_clock=False)
-    bed.add(*story(3))
-    bed.now = START + 70 * MINUTE
-    before = bed.finish()
-    policy = msgspec.structs.replace(POLICY, default=msgspec.structs.replace(POLICY.default, daily_cap=7)).hashed()
-    bed.step.adopt(Active(policy=policy, rulebook=RULEBOOK, senders={}))
-    after = bed.finish()
-    assert (after.used, after.policy, after.limit) == (before.used, policy.hash, 7)
-    assert (before.policy, after.version > before.version) == (POLICY.hash, True)
 
 
 def test_a_forgotten_name_leaves_the_topic_and_the_metrics() -> None:

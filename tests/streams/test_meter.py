@@ -13,12 +13,14 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from rules.counter import Counter
 from rules.dead_letter import DeadLetter
-from rules.facts import Fact, Minutes, Partial, Watermark
+from rules.facts import Fact, Minutes, Partial, Tally, Watermark
 from rules.minutes import MinuteSheets
 from rules.moment import DAY, HOUR, MINUTE
 from rules.policy import Policy
 from rules.records import Reason
+from rules.rollup import Part, Rollups
 from rules.rulebook import Rulebook
+from rules.sheet_keeping import SheetKeeper
 from streams.active import Active
 from streams.delivery.step import Moment
 from streams.facts_topic import FactsTopic
@@ -41,7 +43,7 @@ def partition(*, event_clock: bool = False, registry: CollectorRegistry | None =
 
 
 def usage(event_id: str, tokens: int, at: int = NOON) -> bytes:
-    event = {"type": "usage", "id": event_id, "ts": at / 1000, "model": "m", "total_tokens": tokens}
+    event = {"type": "usage", "id": event_id, "ts": at / 1000, "model": "m", "total_tokens": tokens, "tenant": "acme"}
     return json.dumps(event).encode()
 
 
@@ -65,6 +67,18 @@ def counted(found: Partition) -> Counter:
 
 def total(found: Partition) -> int:
     return counted(found).total()
+
+
+def by_tenant(found: Partition) -> tuple[int, int]:
+    """A tenant's tokens as judges are told of them, and as its tables are."""
+    counter, tables = Counter(), Rollups()
+    for fact in facts(found):
+        for partial in fact.partials() if isinstance(fact, Tally) else ():
+            counter.merge(partial)
+    for output in found.sent:
+        if output.topic == TOPICS.sheets:
+            tables.merge(msgspec.json.decode(output.value or b"", type=Part))
+    return counter.total(), sum(rollup.sheet.total(2)[0] for rollup in tables.take_changed(0))
 
 
 def by_minute(found: Partition) -> int:
@@ -106,6 +120,7 @@ def test_crashes_anywhere_change_no_total(event_clock: bool, log: list[Any], ste
     found.flush(NOON)
     distinct = sum({item * 10 for item in log if item != "clock"})
     assert (total(found), by_minute(found)) == (distinct, distinct)
+    assert by_tenant(found) == (distinct, distinct)
     assert counted(found).tokens(DAY_OF_NOON) == distinct
 
 
@@ -123,9 +138,11 @@ def test_sums_go_ahead_of_minutes_rows_and_watermarks() -> None:
     assert found.step.flush(0, moment) is None
     whole = found.step.flush(0, moment._replace(whole=True))
     assert whole is not None
-    told = [msgspec.json.decode(output.value or b"", type=Fact) for output in whole.outputs]
-    assert [type(fact) for fact in told] == [Partial, Minutes, Watermark, Watermark]
-    assert set(whole.rows) == {"model:m|0|2026-08-13", f"minutes|model:m|0|{NOON // HOUR}", "clock"}
+    facts_told = [output for output in whole.outputs if output.topic == TOPICS.facts]
+    told = [msgspec.json.decode(output.value or b"", type=Fact) for output in facts_told]
+    assert [type(fact) for fact in told] == [Tally, Partial, Minutes, Watermark, Watermark]
+    of_models = {name for name in whole.rows if not SheetKeeper.owns(name)}
+    assert of_models == {"model:m|0|2026-08-13", f"minutes|model:m|0|{NOON // HOUR}", "clock"}
 
 
 def test_a_crash_after_sums_were_told_counts_nothing_twice() -> None:

@@ -42,6 +42,7 @@ class Bed:
             letters,
             facts,
             POLICY,
+            sheets=TOPICS.sheets,
             event_clock=self.event_clock,
             clock=lambda: self.now,
         )

@@ -69,6 +69,8 @@ def test_names() -> None:
             "alert-outcomes",
             "alerts",
             "dead-letters",
+            "sheets",
+            "rollups",
         ]
     }
     assert {topics.facts, topics.decisions_latest, topics.dead_letters} <= set(topics.configs)

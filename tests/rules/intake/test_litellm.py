@@ -85,6 +85,11 @@ def test_one_call_logged_under_two_event_ids_is_one_event(intake: Intake) -> Non
     assert read(intake, SUCCESS, id="other").id == read(intake, SUCCESS).id
 
 
+def test_a_cost_of_nothing_is_not_believed(intake: Intake) -> None:
+    """Tokens count whatever a gateway says they cost: money is made of tokens and the policy's prices."""
+    assert read(intake, SUCCESS, response_cost=0.0).total_tokens == read(intake, SUCCESS).total_tokens > 0
+
+
 def test_a_cache_hit_is_a_request_without_tokens(intake: Intake) -> None:
     """LiteLLM repeats the tokens of the first answer; nobody is charged for them."""
     found = read(intake, SUCCESS, cache_hit=True, id="chatcmpl-0a14ad31_cache_hit1795980020", response_cost=0.0)

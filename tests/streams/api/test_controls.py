@@ -90,7 +90,7 @@ async def test_a_repeat_does_nothing_again(client: Client, again: Client, target
         reply = await other.post(KILL, Idempotency_Key="k-1")
         assert reply.status == 200
         assert reply.json["origin"].startswith(f"{target.topics.controls}/")
-        assert (await other.post(KILL | {"scope": "model:m"}, Idempotency_Key="k-1")).status == 409
+        assert (await other.post(KILL | {"scope": "tenant:t"}, Idempotency_Key="k-1")).status == 409
     assert len(await target.read_all(target.topics.controls)) == 1
 
 
@@ -112,6 +112,7 @@ async def test_a_calibration_is_an_order_too(client: Client, target: Target) -> 
         pytest.param(KILL, GATEWAY, 403, id="a sender that may send usage only"),
         pytest.param({"action": "kill", "scope": "global"}, OPERATOR, 400, id="no reason"),
         pytest.param(KILL | {"scope": "everything"}, OPERATOR, 400, id="no such scope"),
+        pytest.param(KILL | {"scope": "model:m"}, OPERATOR, 400, id="nobody would heed it"),
         pytest.param(KILL | {"action": "explode"}, OPERATOR, 400, id="no such action"),
         pytest.param({"type": "clock", "ts": "2026-08-13T00:00:00Z"}, OPERATOR, 400, id="no order"),
         pytest.param(b"[]", OPERATOR, 400, id="no object"),

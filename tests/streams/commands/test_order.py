@@ -29,6 +29,8 @@ def run(*arguments: str) -> Result:
         pytest.param(["ban", "model", *REASON], "none of model:NAME", id="no scope"),
         pytest.param(["ban", "ip:1.2.3.4", "--for", "2 days", *REASON], "must be a length of time", id="no length"),
         pytest.param(["ban", "ip:1.2.3.4", "--until", "2020-01-01", *REASON], "lies in the past", id="a past end"),
+        pytest.param(["ban", "ip:10.0.0.0/8", *REASON], "gateways look up addresses", id="too wide"),
+        pytest.param(["kill", "model:m", *REASON], "a model is closed by a rule", id="a model"),
         pytest.param(["kill", "--for", "2h", "--until", "2099-01-01", *REASON], "give one of them", id="two ends"),
         pytest.param(["topup", "acme", "0", *REASON], "0 is not in the range", id="nothing to give"),
         pytest.param(["quota", "acme", "many", *REASON], "is not a valid integer", id="no number"),
@@ -54,7 +56,7 @@ def test_orders_are_kept_with_who_when_and_why(target: Target) -> None:
     """`controls` lists each once, the oldest first, from the topics; the same id again does nothing again."""
     orders = [
         ["kill", "--id", "k-1"],
-        ["ban", "ip:10.0.0.0/8", "--for", "2d"],
+        ["ban", "ip:10.0.0.7/24", "--for", "2d"],
         ["topup", "acme", "5000"],
         ["calibrate", "m", "2242178", "--day", "2026-08-13"],
     ]

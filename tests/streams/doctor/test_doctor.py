@@ -237,7 +237,7 @@ def test_a_policy_that_does_not_bind(tmp_path: Path) -> None:
     """Observing, alerting nobody, sections without effect, two ways of counting: each is told."""
     text = (
         "mode: observe\ntenants: {default: {daily_tokens: 5}}\n"
-        "gateways: {a: {usage: daily_usage}, b: {usage: events}}\n"
+        "gateways: {a: {usage: daily_usage, hashes: [h]}, b: {usage: events}}\n"
     )
     _, found = examine(tmp_path, text)
     for part in ("mode is observe", "nobody is alerted", "`tenants` is checked", "usage is read from daily_usage of a"):

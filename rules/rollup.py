@@ -1,0 +1,157 @@
+"""A tenant's day as it is kept for 400 days: the sheets of all source partitions, merged."""
+
+from __future__ import annotations
+
+import hashlib
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rules.calendar import Calendar, Day
+from rules.cells import Sheet, merged, shortened
+from rules.facts import Scope
+from rules.moment import Millis
+from rules.records import Control, ControlAction
+from rules.tenant_sheets import MOST_VALUES
+
+Table = tuple[Day, str]
+"""A day and a tenant."""
+
+
+class Part(Struct, tag="part", tag_field="type"):
+    """One source partition's sheet of a tenant's day, up to and including `offset`."""
+
+    tenant: str
+    day: Day
+    partition: int
+    incarnation: int
+    offset: int
+    sheet: Sheet
+
+    @property
+    def key(self) -> str:
+        return f"part|{self.partition}|{self.day}|{self.tenant}"
+
+
+class Rollup(Struct, frozen=True, tag="rollup", tag_field="type"):
+    """A tenant's day over all source partitions. `at`: when it was put together."""
+
+    tenant: str
+    day: Day
+    at: Millis
+    sheet: Sheet
+
+    @property
+    def key(self) -> str:
+        return f"{self.day}|{self.tenant}"
+
+
+def later(known: Part | None, part: Part) -> bool:
+    """Whether a part is news: the higher (incarnation, offset) of a source partition wins."""
+    return known is None or (known.incarnation, known.offset) < (part.incarnation, part.offset)
+
+
+class Forgetting(Struct, frozen=True, kw_only=True):
+    """A user's name that is to be forgotten on all days up to `day`. `done`: what was kept before is rewritten."""
+
+    id: str
+    tenant: str
+    user: str
+    pseudonym: str
+    day: Day
+    done: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"forget|{self.id}"
+
+
+def forgetting(order: Control, calendar: Calendar) -> Forgetting | None:
+    """What an order asks to forget; None if it names no user."""
+    tenant, slash, user = order.scope.removeprefix("user:").partition("/")
+    if order.action is not ControlAction.FORGET or not order.scope.startswith("user:") or not slash:
+        return None
+    digest = hashlib.sha256(f"{order.id}|{tenant}|{user}".encode()).hexdigest()[:10]
+    return Forgetting(
+        id=order.id, tenant=tenant, user=shortened(user), pseudonym=f"forgotten-{digest}", day=calendar.day(order.at)
+    )
+
+
+def tenant_of(scope: Scope) -> str:
+    """The tenant in `user:<tenant>/<name>`."""
+    return scope.partition(":")[2].partition("/")[0]
+
+
+class Rollups:
+    """The parts of open days, and what changed since rollups were made of them."""
+
+    def __init__(self, most: int = MOST_VALUES, closed_before: Day = "") -> None:
+        self.closed_before = closed_before
+        self.forgettings: dict[str, Forgetting] = {}
+        self._parts: dict[Table, dict[int, Part]] = {}
+        self._changed: set[Table] = set()
+        self._most = most
+
+    def merge(self, part: Part) -> bool:
+        """Take a part unless a later one of its source partition came first; says whether it was taken."""
+        if part.day < self.closed_before:
+            return False
+        parts = self._parts.setdefault((part.day, part.tenant), {})
+        if not later(parts.get(part.partition), part):
+            return False
+        parts[part.partition] = part
+        self._changed.add((part.day, part.tenant))
+        return True
+
+    def forget(self, wish: Forgetting) -> bool:
+        """Show a user under another name from now on; false if that was asked before."""
+        if wish.id in self.forgettings:
+            return False
+        self.forgettings[wish.id] = wish
+        self._changed.update(table for table in self._parts if table[1] == wish.tenant)
+        return True
+
+    def take_changed(self, now: Millis) -> list[Rollup]:
+        """The tables that changed since the last call."""
+        changed, self._changed = sorted(self._changed), set()
+        return [self._rolled_up(table, now) for table in changed]
+
+    def drop_before(self, day: Day) -> list[str]:
+        """Forget the parts of days that are over for good, and names that no part can bring again; the keys."""
+        self.closed_before = max(self.closed_before, day)
+        gone = [table for table in self._parts if table[0] < day and table not in self._changed]
+        keys = [part.key for table in gone for part in self._parts.pop(table).values()]
+        wishes = [wish for wish in self.forgettings.values() if wish.done and wish.day < day]
+        for wish in wishes:
+            del self.forgettings[wish.id]
+        return keys + [wish.key for wish in wishes]
+
+    def holds(self, rollup: Rollup) -> bool:
+        """Whether its parts are here, so that it is made of them again whenever they change."""
+        return (rollup.day, rollup.tenant) in self._parts
+
+    def newest(self) -> Day:
+        """The last day that has parts; empty without any."""
+        return max((day for day, _ in self._parts), default="")
+
+    def pseudonymised(self, rollup: Rollup) -> Rollup:
+        """As it is shown with all that is to be forgotten."""
+        sheet = rollup.sheet
+        for wish in self.forgettings.values():
+            if wish.tenant == rollup.tenant and rollup.day <= wish.day:
+                sheet = renamed(sheet, wish.user, wish.pseudonym)
+        return rollup if sheet is rollup.sheet else replace(rollup, sheet=sheet)
+
+    def _rolled_up(self, table: Table, now: Millis) -> Rollup:
+        sheets = (part.sheet for part in self._parts[table].values())
+        return self.pseudonymised(Rollup(table[1], table[0], now, merged(sheets, self._most)))
+
+
+def renamed(sheet: Sheet, user: str, pseudonym: str) -> Sheet:
+    """The same sums with a user under another name; a pseudonym in use takes them in addition."""
+    if user not in sheet.users:
+        return sheet
+    users = dict(sheet.users)
+    cell, known = users.pop(user), users.get(pseudonym)
+    users[pseudonym] = cell if known is None else [own + more for own, more in zip(cell, known, strict=True)]
+    return Sheet(sheet.models, sheet.departments, users, sheet.knowledge_bases, sheet.other, sheet.guarded)

@@ -1,0 +1,72 @@
+"""An operator's commands on real parts: what is ordered holds at the gate when the command ends, and is on record."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import aiohttp
+import pytest
+from blastdoor_gateway.config import Engine, Falls, Gate
+from blastdoor_gateway.guard import Guard
+from click.testing import CliRunner, Result
+
+from streams.cli import main
+from tests.acceptance.conftest import Deployment
+
+pytestmark = [pytest.mark.embedded, pytest.mark.timeout(180)]
+
+ADDRESS = "203.0.113.7"
+
+
+async def order(deployment: Deployment, *words: str) -> Result:
+    """The command in a thread of its own: it brings its own event loop."""
+    where = ["--kafka", deployment.stack.kafka]
+    beside = [] if words[0] == "controls" else ["--redis", deployment.stack.redis, "--within", "60"]
+    return await asyncio.to_thread(CliRunner().invoke, main, [*words, *where, *beside], env={"BLASTDOOR_POLICY": None})
+
+
+async def test_orders_hold_when_the_command_ends(deploy: Callable[..., Any], tmp_path: Any) -> None:
+    """A ban of a network and a kill refuse the next call, unban and resume let it pass; the same id again changes
+    nothing, over HTTP as well; all of them are on record, once."""
+    (tmp_path / "token").write_text("operator-token-0123456789")
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("senders: {ops: {token: file:token, may: [controls]}}\n")
+    reason = ["--why", "a drill", "--by", "lin"]
+    gate = Gate(wait_seconds=5.0, engine=Engine(unknown=Falls.OPEN), per_ip=None, per_user=None)
+    async with deploy(policy=str(policy)) as deployment:
+        guard = Guard.connect(deployment.stack.redis, gate)
+
+        async def passes() -> bool:
+            return bool((await guard.admit(model="m", ip=ADDRESS, estimate=1)).allowed)
+
+        try:
+            found = [await passes()]
+            for words in (
+                ["ban", "ip:203.0.113.0/24", "--for", "2d"], ["unban", "ip:203.0.113.99/24"],
+                ["kill", "--id", "k"], ["resume"],
+            ):  # fmt: skip
+                said = await order(deployment, *words, *reason)
+                assert said.exit_code == 0, said.output
+                found.append(await passes())
+            assert found == [True, False, True, False, True]
+
+            again = await order(deployment, "kill", "--id", "k", *reason)
+            assert "nothing is done again" in again.stdout
+            url = f"http://{deployment.stack.http[0]}/v1/controls"
+            head = {"Authorization": "Bearer operator-token-0123456789", "Idempotency-Key": "k"}
+            body = {"action": "kill", "scope": "global", "why": "a drill", "by": "lin"}
+            async with aiohttp.ClientSession() as session:
+                answers = [(await session.post(url, json=body, headers=head)).status]
+                answers.append((await session.post(url, json=body | {"by": "ann"}, headers=head)).status)
+            assert answers == [200, 409]
+            assert await passes()
+
+            told = await order(deployment, "controls", "--json")
+            kept = [json.loads(line) for line in told.stdout.splitlines()]
+            assert [each["action"] for each in kept] == ["ban", "unban", "kill", "resume"]
+            assert {(each["by"], each["why"]) for each in kept} == {("lin", "a drill")}
+        finally:
+            await guard.close()
