@@ -3,8 +3,9 @@
 Rule 1: every dimension of a sheet adds up to the same total. What finds no place is counted in `other`, never dropped.
 Rule 2: names are chosen by strangers. So values, tenants and the length of their names are bounded, and the first to
 come keep their places: a sum never moves from a name to `other`, so that it only grows.
-Rule 3: the hot path is `fold`. It adds one number per dimension: a call's amounts side by side in lanes of 64 bits.
-Names are bounded and lanes taken apart once for each flush, in `settle`.
+Rule 3: the hot path is `fold`. It gathers calls of the same names, as most follow others of their kind. What they come
+to is added once for each flush, in `settle`, as one number per dimension: amounts side by side in lanes of 64 bits.
+There names are bounded, too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ MOST_VALUES = 200  # of a tenant, dimension and day
 MOST_MODELS = 50
 MOST_TENANTS = 10_000  # of a day; one whose name the policy holds has its place beyond them
 LONGEST_TENANT = 200
+MOST_HEAPS = 10_000  # of calls of the same names that wait for a flush
 CROWD = "\N{HORIZONTAL ELLIPSIS}other"
 """The tenant of those that are too many."""
 
@@ -29,12 +31,16 @@ Parts = dict[Day, dict[str, Sheet]]
 
 _Lanes = dict[str | None, int]
 
+_Names = tuple[str, str | None, str | None, str | None, str | None]
+"""Model, tenant, department, user, knowledge base."""
+
 # An amount of all calls between two flushes is far below 2^64: the intake takes at most 10^12 tokens a call.
 _LANE = 64
-_CALL, _PROMPT, _COMPLETION, _CACHED = 1 << _LANE, 2 * _LANE, 3 * _LANE, 4 * _LANE
-_BYTES = 8 * 8
-_apart = struct.Struct("<8Q").unpack
-_HIT, _SAVED, _GUARDED = (1 << 5 * _LANE) + _CALL, 6 * _LANE, 7 * _LANE
+_LANES = 8
+_BYTES = _LANES * 8
+_layout = struct.Struct(f"<{_LANES}Q")
+_together, _apart = _layout.pack, _layout.unpack
+_GUARDED = 7 * _LANE  # before it the amounts of a cell, in their order
 
 
 class TenantSheets:
@@ -55,6 +61,7 @@ class TenantSheets:
         self._most_values = (min(most_values, MOST_MODELS), most_values, most_values, most_values)
         self._most_tenants = most_tenants
         self.reached = (0, -1)  # incarnation, offset of the last record counted
+        self._heaps: dict[Day, dict[_Names, list[int]]] = {}
         self._pending: dict[Day, dict[str | None, tuple[_Lanes, _Lanes, _Lanes, _Lanes]]] = {}
 
     def adopt(self, known: Iterable[str], guards: Iterable[str]) -> None:
@@ -63,36 +70,27 @@ class TenantSheets:
 
     def fold(self, day: Day, model: str, calls: Sequence[Call]) -> None:
         """Count calls of one model on one day."""
-        pending = self._pending.get(day)
-        if pending is None:
-            pending = self._pending[day] = {}
+        heaps = self._heaps.setdefault(day, {})
         guards = self._guards
         for call in calls:
-            tenant = call.tenant
-            lanes = pending.get(tenant)
-            if lanes is None:
-                lanes = pending[tenant] = {}, {}, {}, {}
+            names = (model, call.tenant, call.department, call.user, call.knowledge_base)
+            heap = heaps.get(names)
+            if heap is None:
+                heap = heaps[names] = [0] * _LANES
             tokens = call.total_tokens or 0
+            heap[1] += 1
             if call.cache_hit:
-                amount = _HIT + (tokens << _SAVED)
+                heap[5] += 1
+                heap[6] += tokens
             else:
-                amount = (
-                    tokens
-                    + _CALL
-                    + ((call.prompt_tokens or 0) << _PROMPT)
-                    + ((call.completion_tokens or 0) << _COMPLETION)
-                    + ((call.cached_tokens or 0) << _CACHED)
-                )
+                heap[0] += tokens
+                heap[2] += call.prompt_tokens or 0
+                heap[3] += call.completion_tokens or 0
+                heap[4] += call.cached_tokens or 0
                 if call.source in guards:
-                    amount += tokens << _GUARDED
-            models, departments, users, bases = lanes
-            models[model] = models.get(model, 0) + amount
-            name = call.department
-            departments[name] = departments.get(name, 0) + amount
-            name = call.user
-            users[name] = users.get(name, 0) + amount
-            name = call.knowledge_base
-            bases[name] = bases.get(name, 0) + amount
+                    heap[7] += tokens
+        if len(heaps) > MOST_HEAPS:
+            self._spread()
 
     def has(self, incarnation: int, offset: int) -> bool:
         """Whether the record at this offset was counted: reading a stretch of the log again changes nothing."""
@@ -100,6 +98,7 @@ class TenantSheets:
 
     def settle(self) -> Parts:
         """Enter what was folded since the last call: the cells that changed. Their sums go on at the next call."""
+        self._spread()
         pending, self._pending = self._pending, {}
         parts: Parts = {}
         for day, tenants in pending.items():
@@ -129,6 +128,19 @@ class TenantSheets:
             del self.days[old]
         self.crowded -= set(gone)
         return gone
+
+    def _spread(self) -> None:
+        """Add what calls of the same names came to, to the lanes of each dimension."""
+        for day, heaps in self._heaps.items():
+            pending = self._pending.setdefault(day, {})
+            for (model, tenant, *others), heap in heaps.items():
+                lanes = pending.get(tenant)
+                if lanes is None:
+                    lanes = pending[tenant] = {}, {}, {}, {}
+                amount = int.from_bytes(_together(*heap), "little")
+                for values, name in zip(lanes, (model, *others), strict=True):
+                    values[name] = values.get(name, 0) + amount
+        self._heaps.clear()
 
     def _sheet(self, day: Day, tenant: str) -> tuple[str, Sheet]:
         sheets = self.days.setdefault(day, {})
