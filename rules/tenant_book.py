@@ -24,7 +24,7 @@ from rules.rule_memory import Held
 from rules.rulebook import Verdict
 from rules.ruling import Ruling, ruled
 from rules.scope_book import Situation
-from rules.tenant_budget import Allowance, Grant, Window, in_force, month_of, needed_from, next_month
+from rules.tenant_budget import Allowance, Grant, Window, in_force, month_of, needed_from, next_month, numbers
 from rules.tenant_facts import share, tenant_facts
 from rules.thresholds import Raised, Standing, newly_left, newly_reached
 
@@ -219,6 +219,7 @@ class TenantBook:
             base=self._base(shown),
             counter=str(self.row.born),
             guarded=self._guarded(day.name),
+            windows=numbers(windows),
             soft=self._budget.over == "warn",
         )
 
@@ -312,12 +313,11 @@ def _standing(ruling: Ruling, window: Window, grant: int) -> Standing:
 
 
 def _differs(before: Ruling | None, after: Ruling) -> bool:
-    return before is None or (_verdict(before), before.used, before.base, before.guarded) != (
-        _verdict(after),
-        after.used,
-        after.base,
-        after.guarded,
-    )
+    return before is None or _numbers(before) != _numbers(after)
+
+
+def _numbers(ruling: Ruling) -> tuple[object, ...]:
+    return _verdict(ruling), ruling.used, ruling.base, ruling.guarded, ruling.windows
 
 
 def _verdict(ruling: Ruling | None) -> tuple[object, ...]:

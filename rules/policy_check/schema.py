@@ -19,6 +19,7 @@ from rules.policy_check.providers import PROVIDER
 from rules.policy_check.rule_list import EFFECT, LONGEST_CONDITION, REQUIRED, RULE
 from rules.policy_check.senders import MAY, SENDER
 from rules.policy_check.values import Read, Shape, shape_of
+from rules.policy_check.viewers import VIEWER
 from rules.saying import LANGUAGES
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -123,6 +124,7 @@ def _sections() -> dict[str, Shape]:
         "senders": _named(
             _table(SENDER, ("token",), token=SECRET, may={"type": "array", "items": {"enum": list(MAY)}})
         ),
+        "viewers": _named(_table(VIEWER, ("token",), token=SECRET)),
         "tenants": _named(_table(BUDGET)),
         "limits": _table(LIMITS),
         "spend": _table(SPEND, ("daily",), daily=AMOUNT, currency=CURRENCY, unknown_price=_price(PRICE)),
