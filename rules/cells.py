@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from operator import add
 
 from msgspec import Struct
 
@@ -68,8 +69,9 @@ def merged(sheets: Iterable[Sheet], most: int) -> Sheet:
     for sheet in sheets:
         for place, (own, others) in enumerate(zip(found.dimensions, sheet.dimensions, strict=True)):
             for value, cell in others.items():
-                own[value] = add_up((own[value], cell)) if value in own else list(cell[:WIDTH])
-            found.other[place] = add_up((found.other[place], sheet.other[place]))
+                known = own.get(value)
+                own[value] = cell[:WIDTH] if known is None else list(map(add, known, cell))
+            found.other[place] = list(map(add, found.other[place], sheet.other[place]))
         found.guarded += sheet.guarded
     for place, values in enumerate(found.dimensions):
         for value in list(_beyond(values, most)):
