@@ -7,6 +7,7 @@ The latest order by its own time counts, whatever the order in which they come, 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -18,6 +19,20 @@ from rules.rulebook import BANNABLE
 IDS_KEPT = 200
 NETS = {4: (32, 24), 6: (128, 64, 48)}
 """Prefixes of the networks that gateways look up for an address."""
+
+_CLOSED = ("global", "tenant", "user", "ip"), "; a model is closed by a rule"
+_BANNED = BANNABLE, "; close it by kill"
+_BUDGETED = ("tenant",), ""
+HEEDED: Mapping[ControlAction, tuple[tuple[str, ...], str]] = {
+    ControlAction.KILL: _CLOSED,
+    ControlAction.RESUME: _CLOSED,
+    ControlAction.BAN: _BANNED,
+    ControlAction.UNBAN: _BANNED,
+    ControlAction.TOPUP: _BUDGETED,
+    ControlAction.SET_QUOTA: _BUDGETED,
+    ControlAction.FORGET: (("user",), ""),
+}
+"""The kinds of scope that heed an order, and what is to be done with others."""
 
 _KILLS = {ControlAction.KILL: True, ControlAction.RESUME: False}
 _BANS = {ControlAction.BAN: True, ControlAction.UNBAN: False}
@@ -80,10 +95,11 @@ class Switch(Struct, kw_only=True):
 def addressed(control: Control) -> Scope | Rejected:
     """The scope a control is about, spelt as gateways look it up; or why nobody would heed it."""
     kind, _, name = control.scope.partition(":")
-    if control.action in _BANS and kind not in BANNABLE:
-        return _refused(f"{control.action}: of {' or '.join(BANNABLE)}; a {kind} is closed by kill")
-    if control.action in _KILLS and kind == "model":
-        return _refused(f"{control.action}: of global, tenant, user or ip; a model is closed by a rule")
+    kinds, instead = HEEDED[control.action]
+    if kind not in kinds:
+        return _refused(f"{control.action}: of {' or '.join(kinds)}, not of {control.scope[:80]}{instead}")
+    if control.until is not None and control.until <= control.at:
+        return _refused("until: does not lie after ts, so the order would never be in force")
     if kind != "ip":
         return control.scope
     net = _net(name)

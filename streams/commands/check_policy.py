@@ -55,5 +55,5 @@ def summary(policy: Policy) -> Iterator[str]:
     if (spend := policy.spend) is not None:
         costs = "tokens beyond the free pool" if spend.basis == "charged" else "every token"
         yield f"spend: everything closes at {spend.daily:,} {spend.currency} a day; what counts: {costs}"
-    if dormant := policy.dormant():
-        yield f"checked, but not enforced by this version: {', '.join(dormant)}"
+    if rates := policy.left_to_gates():
+        yield f"held by gates, each by its own file, not by this one: {', '.join(rates)}"

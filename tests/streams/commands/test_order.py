@@ -33,6 +33,7 @@ def run(*arguments: str) -> Result:
         pytest.param(["kill", "model:m", *REASON], "a model is closed by a rule", id="a model"),
         pytest.param(["kill", "--for", "2h", "--until", "2099-01-01", *REASON], "give one of them", id="two ends"),
         pytest.param(["topup", "acme", "0", *REASON], "0 is not in the range", id="nothing to give"),
+        pytest.param(["topup", "user:acme/u1", "5", *REASON], "topup: of tenant, not of user:acme/u1", id="of a user"),
         pytest.param(["quota", "acme", "many", *REASON], "is not a valid integer", id="no number"),
         pytest.param(["calibrate", "m", "7", "--day", "yesterday", *REASON], "is not a date", id="no day"),
         pytest.param(["kill", "--why", "   ", "--by", "lin"], "consists of white space", id="no reason"),
