@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from rules.facts import Heard, Scope
-from rules.moment import Millis
+from rules.moment import DAY, Millis
 from rules.records import Control, ControlAction, Reason, Rejected
 from rules.rulebook import BANNABLE
 
 IDS_KEPT = 200
+FORGOTTEN: Millis = 3 * DAY
+"""A decision that closes nothing lives two days in Redis."""
 NETS = {4: (32, 24), 6: (128, 64, 48)}
 """Prefixes of the networks that gateways look up for an address."""
 
@@ -38,7 +40,7 @@ _KILLS = {ControlAction.KILL: True, ControlAction.RESUME: False}
 _BANS = {ControlAction.BAN: True, ControlAction.UNBAN: False}
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class Order(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A control as it was taken: who, when and why."""
 
     id: str
@@ -48,6 +50,21 @@ class Order(Struct, frozen=True, kw_only=True):
     why: str
     origin: str
     until: Millis | None = None
+    tokens: int | None = None
+
+
+def taken(heard: Heard, control: Control) -> Order:
+    """What is kept of a control that was heard."""
+    return Order(
+        id=control.id,
+        at=control.at,
+        action=control.action.value,
+        by=control.by,
+        why=control.why,
+        origin=heard.origin,
+        until=control.until,
+        tokens=control.tokens,
+    )
 
 
 class Switch(Struct, kw_only=True):
@@ -63,15 +80,7 @@ class Switch(Struct, kw_only=True):
         if not isinstance(control, Control) or control.action not in _KILLS | _BANS or control.id in self.ids:
             return None
         self.ids = [*self.ids, control.id][-IDS_KEPT:]
-        order = Order(
-            id=control.id,
-            at=control.at,
-            action=control.action.value,
-            by=control.by,
-            why=control.why,
-            origin=heard.origin,
-            until=control.until,
-        )
+        order = taken(heard, control)
         if control.action in _KILLS:
             self.kill = _later(self.kill, order)
         else:
@@ -90,6 +99,11 @@ class Switch(Struct, kw_only=True):
         """Whatever closes the scope; of two orders the one that lasts longer."""
         found = [order for order in (self.killed(now), self.banned(now)) if order is not None]
         return max(found, key=lambda order: (order.until is None, order.until or 0), default=None)
+
+    def is_past(self, at: Millis) -> bool:
+        """Whether no order is in force any more, and gates have forgotten that one was."""
+        ends = [max(order.at, order.until or 0) for order in (self.kill, self.ban) if order is not None]
+        return self.closed(at) is None and max(ends, default=at - FORGOTTEN - 1) < at - FORGOTTEN
 
 
 def addressed(control: Control) -> Scope | Rejected:

@@ -47,6 +47,7 @@ def to_decision(
         basis=ruling.basis,
         would={each.rule: {"action": each.action, "reason": each.reason} for each in ruling.would},
         money=ruling.money,
+        orders=ruling.orders,
         because={} if grounds is None else msgspec.to_builtins(grounds),
         **(_pool(ruling) if ruling.bounds.lag_bound else {}),
         **({} if account is None else _told(account, zone)),

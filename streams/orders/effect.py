@@ -18,20 +18,15 @@ PAUSE = 0.05
 TROUBLES = (RedisError, OSError, ValueError)  # ValueError: a decision that cannot be read
 REFUSING = (Action.BLOCK, Action.KILL)
 
-Shows = Callable[[Decision | None, Decision | None], bool]
+Shows = Callable[[Decision | None], bool]
 
 
-def _closed(_: Decision | None, after: Decision | None) -> bool:
+def _closed(after: Decision | None) -> bool:
     return after is not None and after.action in REFUSING
 
 
-def _opened(_: Decision | None, after: Decision | None) -> bool:
+def _opened(after: Decision | None) -> bool:
     return after is None or after.action not in REFUSING
-
-
-def _numbers(before: Decision | None, after: Decision | None) -> bool:
-    """A budget is of a day and of a month: what shows is that something of the scope was decided anew."""
-    return after is not None and (before is None or after.version > before.version)
 
 
 _SHOWS: dict[ControlAction, Shows] = {
@@ -39,8 +34,6 @@ _SHOWS: dict[ControlAction, Shows] = {
     ControlAction.BAN: _closed,
     ControlAction.RESUME: _opened,
     ControlAction.UNBAN: _opened,
-    ControlAction.TOPUP: _numbers,
-    ControlAction.SET_QUOTA: _numbers,
 }
 
 
@@ -48,7 +41,9 @@ def shows(order: Order, before: Decision | None, after: Decision | None) -> bool
     """Whether the decision since tells of the order."""
     if isinstance(order, Calibration):
         return after is not None and (order.id in after.readings or (before is not None and _pool(before, after)))
-    return _SHOWS[order.action](before, after)
+    if order.action not in _SHOWS:  # tokens, of a day and a month: no number by itself is a sign of it
+        return after is not None and order.id in after.orders
+    return _SHOWS[order.action](after)
 
 
 def _pool(before: Decision, after: Decision) -> bool:

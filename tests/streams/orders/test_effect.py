@@ -33,14 +33,14 @@ def control(action: ControlAction) -> Control:
         pytest.param("ban", None, decision(1, Action.BLOCK), True, id="banned"),
         pytest.param("unban", decision(1, Action.BLOCK), None, True, id="nothing is said of it any more"),
         pytest.param("topup", decision(), decision(), False, id="nothing new"),
-        pytest.param("set_quota", decision(), decision(2), True, id="decided anew"),
-        pytest.param("topup", None, decision(), True, id="decided for the first time"),
+        pytest.param("set_quota", decision(), decision(2), False, id="decided anew, of something else"),
+        pytest.param("topup", None, decision(orders=("o",)), True, id="taken"),
     ],
 )
 def test_a_control_shows_in_what_gateways_read(
     action: str, before: Decision | None, after: Decision | None, shown: bool
 ) -> None:
-    """Closing shows as a refusal, opening as its absence, a budget as a newer decision."""
+    """Closing shows as a refusal, opening as its absence, tokens by the order's id."""
     assert shows(control(ControlAction(action)), before, after) is shown
 
 
