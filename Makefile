@@ -23,7 +23,7 @@ demo: install ## both recordings through Kafka and Redis, as they happened
 dashboards: install ## dashboards/grafana and docs/metrics.md, from the code
 	$(BIN)/python -m dashboards.make
 soak: install ## the fault stories in their long form
-	BLASTDOOR_SOAK=1 $(BIN)/python -m pytest tests/faults tests/fuzz --timeout 0
+	BLASTDOOR_SOAK=1 $(BIN)/python -m pytest tests/fuzz --timeout 0 && PYTHONPATH=.:gateway $(BIN)/python -m tests.faults.soak
 bench: install ## throughput and latency as ratios to a bare loop
 	$(BIN)/python -m bench
 lock: install ## every lock file from what asks for it (LOCK=--upgrade: newer versions too)
