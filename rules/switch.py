@@ -17,6 +17,7 @@ from rules.records import Control, ControlAction, Reason, Rejected
 from rules.rulebook import BANNABLE
 
 IDS_KEPT = 200
+ORDERS_TOLD = 8
 FORGOTTEN: Millis = 3 * DAY
 """A decision that closes nothing lives two days in Redis."""
 NETS = {4: (32, 24), 6: (128, 64, 48)}
@@ -73,6 +74,11 @@ class Switch(Struct, kw_only=True):
     kill: Order | None = None  # the latest kill or resume
     ban: Order | None = None  # the latest ban or unban
     ids: list[str] = []  # of orders taken, oldest first
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The newest of them, for the decision: who ordered sees there that it was taken."""
+        return tuple(self.ids[-ORDERS_TOLD:])
 
     def hear(self, heard: Heard) -> Order | None:
         """Take a control; the order if it is one of these and was not taken before."""

@@ -73,7 +73,10 @@ class SwitchBook:
         ends = (LATEST if order is None else order.until, rulebook.wakes(kind, row.rules))
         self.wakes = min([end, *(each for each in ends if each is not None)])
         until = order.until if order is not None else verdict.until or end
-        ruling = ruled(verdict, self._policy, scope=self.scope, at=now, day=day, until=until, counter=str(row.born))
+        told = row.switch.told
+        ruling = ruled(
+            verdict, self._policy, scope=self.scope, at=now, day=day, until=until, counter=str(row.born), orders=told
+        )
         orders, self._orders = self._orders, []
         return entered(row, ruling, before, self._policy.alerts, orders=orders)
 

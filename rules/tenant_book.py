@@ -25,7 +25,7 @@ from rules.rule_memory import Held
 from rules.rulebook import Verdict
 from rules.ruling import Ruling, ruled
 from rules.scope_book import Situation
-from rules.switch import Order, Switch, taken
+from rules.switch import ORDERS_TOLD, Order, Switch, taken
 from rules.tenant_budget import Allowance, Grant, Window, in_force, month_of, needed_from, next_month
 from rules.tenant_facts import share, tenant_facts
 from rules.thresholds import Raised, Standing, newly_left, newly_reached
@@ -36,7 +36,6 @@ FAR = 0.5
 
 QUOTAS_KEPT = 32  # budgets set by an operator; the newest in force counts
 TOPUPS_KEPT = 1_000  # that still count; further ones are refused
-ORDERS_TOLD = 8  # ids of the newest, with the decision: who ordered sees there that it was taken
 
 
 class TenantRow(Struct, kw_only=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -18,32 +17,18 @@ PAUSE = 0.05
 TROUBLES = (RedisError, OSError, ValueError)  # ValueError: a decision that cannot be read
 REFUSING = (Action.BLOCK, Action.KILL)
 
-Shows = Callable[[Decision | None], bool]
-
-
-def _closed(after: Decision | None) -> bool:
-    return after is not None and after.action in REFUSING
-
-
-def _opened(after: Decision | None) -> bool:
-    return after is None or after.action not in REFUSING
-
-
-_SHOWS: dict[ControlAction, Shows] = {
-    ControlAction.KILL: _closed,
-    ControlAction.BAN: _closed,
-    ControlAction.RESUME: _opened,
-    ControlAction.UNBAN: _opened,
-}
+CLOSING = (ControlAction.KILL, ControlAction.BAN)
+OPENING = (ControlAction.RESUME, ControlAction.UNBAN)
 
 
 def shows(order: Order, before: Decision | None, after: Decision | None) -> bool:
-    """Whether the decision since tells of the order."""
+    """Whether the decision since tells of the order; of one that closes, that it is closed, where decisions bind."""
     if isinstance(order, Calibration):
         return after is not None and (order.id in after.readings or (before is not None and _pool(before, after)))
-    if order.action not in _SHOWS:  # tokens, of a day and a month: no number by itself is a sign of it
-        return after is not None and order.id in after.orders
-    return _SHOWS[order.action](after)
+    if after is None:
+        return order.action in OPENING  # nothing is said of the scope any more
+    closed = after.action in REFUSING or after.mode == "observe"
+    return order.id in after.orders and (closed or order.action not in CLOSING)
 
 
 def _pool(before: Decision, after: Decision) -> bool:

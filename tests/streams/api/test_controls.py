@@ -115,6 +115,7 @@ async def test_a_calibration_is_an_order_too(client: Client, target: Target) -> 
         pytest.param(KILL | {"scope": "model:m"}, OPERATOR, 400, id="nobody would heed it"),
         pytest.param(KILL | {"action": "topup", "tokens": 5}, OPERATOR, 400, id="global has no budget"),
         pytest.param(KILL | {"until": "2020-01-01T00:00:00Z"}, OPERATOR, 400, id="it would have ended before"),
+        pytest.param(KILL | {"ts": "2099-01-01T00:00:00Z"}, OPERATOR, 400, id="ahead of the clock"),
         pytest.param(KILL | {"action": "explode"}, OPERATOR, 400, id="no such action"),
         pytest.param({"type": "clock", "ts": "2026-08-13T00:00:00Z"}, OPERATOR, 400, id="no order"),
         pytest.param(b"[]", OPERATOR, 400, id="no object"),
