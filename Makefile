@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 UV := uv==0.13.9
-SERVERS := embedded or redis7 or kafka or alertmanager or prometheus or litellm
+SERVERS := embedded or redis7 or kafka or alertmanager or prometheus or litellm or chromium
 
 .DEFAULT_GOAL := help
 .PHONY: help install test check unit litellm demo dashboards soak bench lock clean

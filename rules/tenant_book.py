@@ -26,7 +26,7 @@ from rules.rulebook import Verdict
 from rules.ruling import Ruling, ruled
 from rules.scope_book import Situation
 from rules.switch import ORDERS_TOLD, Order, Switch, taken
-from rules.tenant_budget import Allowance, Grant, Window, in_force, month_of, needed_from, next_month
+from rules.tenant_budget import Allowance, Grant, Window, in_force, month_of, needed_from, next_month, numbers
 from rules.tenant_facts import share, tenant_facts
 from rules.thresholds import Raised, Standing, newly_left, newly_reached
 
@@ -206,6 +206,7 @@ class TenantBook:
             base=self._base(shown),
             counter=str(self.row.born),
             guarded=self._guarded(day.name),
+            windows=numbers(windows),
             soft=self._budget.over == "warn",
             orders=tuple(self.row.orders[-ORDERS_TOLD:]),
         )
@@ -301,12 +302,11 @@ def _standing(ruling: Ruling, window: Window, grant: int) -> Standing:
 
 
 def _differs(before: Ruling | None, after: Ruling) -> bool:
-    return before is None or (_verdict(before), before.used, before.base, before.guarded) != (
-        _verdict(after),
-        after.used,
-        after.base,
-        after.guarded,
-    )
+    return before is None or _numbers(before) != _numbers(after)
+
+
+def _numbers(ruling: Ruling) -> tuple[object, ...]:
+    return _verdict(ruling), ruling.used, ruling.base, ruling.guarded, ruling.windows
 
 
 def _says_more(ruling: Ruling) -> bool:

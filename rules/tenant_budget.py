@@ -60,6 +60,12 @@ def next_day(day: Day) -> Day:
     return (date.fromisoformat(day) + timedelta(days=1)).isoformat()
 
 
+def numbers(windows: tuple[Window, Window]) -> dict[str, int]:
+    """What was used in each window and what may be: `day_used`, `day_limit`, …; a limit that there is not is absent."""
+    used = {f"{window.kind}_used": window.used for window in windows}
+    return used | {f"{window.kind}_limit": window.limit for window in windows if window.limit is not None}
+
+
 class Allowance(NamedTuple):
     """All that a tenant's limits follow from. `used`: tokens by day, as far back as top-ups reach."""
 

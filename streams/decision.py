@@ -45,6 +45,7 @@ def to_decision(
         counted_gate=ruling.guarded,
         prices=ruling.prices,
         basis=ruling.basis,
+        windows=ruling.windows,
         would={each.rule: {"action": each.action, "reason": each.reason} for each in ruling.would},
         money=ruling.money,
         orders=ruling.orders,

@@ -155,6 +155,11 @@ class JudgeStep:
                     self._publish(ruled)
                 self._touch[partition]()
 
+    def complete_until(self) -> Millis | None:
+        """All usage that ended before has been metered. None: no partition is ours, or not every source has vouched."""
+        marks = (bench.judge.marks.complete_until() for bench in self._benches.values())
+        return max((mark for mark in marks if mark is not None), default=None)
+
     def report(self, scope: str, alert: Callable[[Ruling], Alert]) -> None:
         """Somebody beside the stream noticed something about a scope: raise an alert, if the scope is ours."""
         for partition, bench in self._benches.items():

@@ -16,6 +16,7 @@ from aiokafka import TopicPartition
 from blastdoor_gateway.contract import Keys
 
 from rules.announce import foreign_write, outbid
+from rules.moment import Millis
 from rules.policy import Policy
 from rules.rulebook import Rulebook
 from streams.active import Active
@@ -61,6 +62,10 @@ class Desk:
             self.judge.outbid(scope, held)
             self.judge.report(scope, outbid)
 
+    def complete_until(self) -> Millis | None:
+        """How far all usage has been metered; None: not known here."""
+        return None if self.judge is None else self.judge.complete_until()
+
     def foreign_write(self, model: str, key: str) -> None:
         """Somebody else writes a key of ours."""
         self.metrics.foreign_writes.inc()
@@ -104,7 +109,9 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     for step in made:
         deliver(app, step)
         desk.judge = step if isinstance(step, JudgeStep) else desk.judge
-    entries = None if settings.event_clock else ways_in(settings, policy, rulebook, partitions, metrics)
+    entries = None
+    if not settings.event_clock:
+        entries = ways_in(settings, policy, rulebook, partitions, metrics, desk.complete_until)
 
     def take(new: Policy, rules: Rulebook) -> None:
         """Build what may fail, then hand it to everybody before the next batch."""

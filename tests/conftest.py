@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from streams.embedded import broker as embedded_broker
 from streams.embedded import redis_server
+from tests.chromium import Chromium
 from tests.kafka.apache import ApacheKafka
 from tests.parts import PARTS
 from tests.require import Requirements
@@ -70,3 +71,11 @@ def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     kafka = ApacheKafka.start(tmp_path_factory.mktemp("apache-kafka"))
     yield kafka.address
     kafka.stop()
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """DevTools address of a headless Chromium shared by the session: open pages of your own."""
+    browser = Chromium(tmp_path_factory.mktemp("chromium"))
+    yield browser.url
+    browser.stop()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from streams.embedded import broker, redis_server
 from streams.embedded.server import MissingPartError
+from tests.chromium import PROGRAMS, program
 from tests.kafka import apache
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ def litellm() -> str | None:
     return None if LITELLM.exists() else f"no {LITELLM.relative_to(ROOT)}"
 
 
+@cache
+def chromium() -> str | None:
+    return None if program() else f"none of {', '.join(PROGRAMS)} on the PATH"
+
+
 PARTS: dict[str, Callable[[], str | None]] = {
     "embedded": embedded,
     "redis7": redis7,
@@ -67,4 +73,5 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "alertmanager": alertmanager,
     "prometheus": prometheus,
     "litellm": litellm,
+    "chromium": chromium,
 }

@@ -29,6 +29,7 @@ SKIPPED_FILE = "import pytest\npytest.skip('not here', allow_module_level=True)\
 def run(required: str, source: str, directory: Path) -> tuple[int, str]:
     """Exit code and output of a run over one test file."""
     (directory / "test_it.py").write_text(source + "\ndef test_other(): pass\n")
+    (directory / "pytest.ini").write_text("[pytest]\n")  # else settings of a folder above would hold
     argv = [sys.executable, "-c", RUN, required, "test_it.py"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(argv, cwd=directory, env=environment, capture_output=True, text=True, check=False)

@@ -78,6 +78,7 @@ class Decision:
     mode: str = "enforce"  # observe: the numbers are for looking at, gates do not hold calls against them
     prices: dict[str, int] = field(default_factory=dict)  # input, cached_input, output: nano-units per million tokens
     basis: str = ""  # what costs money. charged: tokens beyond `pool_low`; list: every token
+    windows: dict[str, int] = field(default_factory=dict)  # of a tenant: day_used, day_limit, month_used, month_limit
     money: dict[str, int] = field(default_factory=dict)  # of the day: charged_low, charged_high, list (of a model), …
     # What follows is for people, with every entry of the history; on the topics only.
     ledger: dict[str, Any] = field(default_factory=dict)  # of the day: amounts are [at least, at most]

@@ -2,6 +2,7 @@
 
     GET /v1/usage?tenant=acme&from=2026-08-01&to=2026-08-31&by=department[&format=csv[&bom=1]]
     GET /v1/tenants         GET /v1/decisions[?scope=tenant:acme]         GET /v1/explain?scope=tenant:acme
+    GET /v1/budget?tenant=acme
 
     200  the answer                      400  not a question            401  no or a wrong token
     403  not this token's                404  nothing is known of it    503  not known yet: ask again
@@ -19,12 +20,13 @@ from aiohttp import web
 
 from rules.calendar import Calendar, Day
 from rules.fault import meant, shown
-from rules.moment import Millis
+from rules.moment import MINUTE, Millis, to_rfc3339
 from rules.policy import Policy, Sender, Viewer
 from rules.prices import Prices
 from rules.rulebook import Rulebook
 from rules.usage_table import MOST_DAYS, By, usage_table
 from streams.active import Active
+from streams.api.budget import as_budget
 from streams.api.door import Door
 from streams.metrics import Metrics
 from streams.usage.decided import Decided, UnreachableError
@@ -35,6 +37,10 @@ Answer = Callable[[web.Request, Viewer], Awaitable[web.Response]]
 
 # Numbers change by the second, and belong to whoever has the token.
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+TOLD_WITHIN: Millis = MINUTE
+"""What was metered stands in the tables so much later at most."""
 
 
 class Tables(Protocol):
@@ -64,12 +70,14 @@ class Views:
         decided: Decided,
         metrics: Metrics,
         clock: Callable[[], Millis],
+        complete_until: Callable[[], Millis | None],
     ) -> None:
         self._calendar: Calendar = policy.calendar()
         self._tables = tables
         self._decided = decided
         self._metrics = metrics
         self._clock = clock
+        self._complete_until = complete_until
         self._go_by(policy, rulebook)
 
     def adopt(self, active: Active) -> None:
@@ -87,6 +95,7 @@ class Views:
         views: dict[str, Answer] = {
             "/v1/usage": self._usage,
             "/v1/tenants": self._tenants,
+            "/v1/budget": self._budget,
             "/v1/decisions": self._decisions,
             "/v1/explain": self._explain,
         }
@@ -127,11 +136,20 @@ class Views:
         currency = self._policy.currency
         if query.get("format", "json") == "csv":
             return _csv(as_csv(table, currency, bom=query.get("bom") == "1"), f"usage-{first}-{last}-{by.value}.csv")
-        return web.json_response(as_json(table, self._calendar.zone, currency))
+        complete = self._complete_until()
+        told = None if complete is None else to_rfc3339(complete - TOLD_WITHIN, self._calendar.zone)
+        return web.json_response(as_json(table, self._calendar.zone, currency) | {"complete_until": told})
 
     async def _tenants(self, _: web.Request, viewer: Viewer) -> web.Response:
         known = self._tables.tenants()
         return web.json_response({"tenants": [name for name in known if viewer.tenant in (None, name)]})
+
+    async def _budget(self, request: web.Request, viewer: Viewer) -> web.Response:
+        tenant = _tenant(request.query.get("tenant"), viewer)
+        found = await self._decided.read([f"tenant:{tenant}"])
+        if not found:
+            raise RefusedError(404, "nothing is decided about it")
+        return web.json_response(as_budget(tenant, found[0], self._calendar.day(self._clock())))
 
     async def _decisions(self, request: web.Request, viewer: Viewer) -> web.Response:
         asked = request.query.get("scope")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from aiohttp import web
 from blastdoor_gateway.contract import Keys
 
 from rules.intake.reader import Intake
+from rules.moment import Millis
 from rules.policy import Policy
 from rules.rulebook import Rulebook
 from streams.api.controls import Controls
 from streams.api.door import Door
 from streams.api.events import Events
+from streams.api.pages import page_routes
 from streams.api.sink import Sink
 from streams.api.views import Views
 from streams.metrics import Metrics
@@ -38,7 +41,7 @@ class WaysIn:
     decided: Decided
 
     def routes(self) -> list[web.RouteDef]:
-        return [*self.events.routes(), *self.controls.routes(), *self.views.routes()]
+        return [*self.events.routes(), *self.controls.routes(), *self.views.routes(), *page_routes()]
 
     async def close(self) -> None:
         """Send what is under way, and let go of connections."""
@@ -47,8 +50,15 @@ class WaysIn:
         await self.decided.close()
 
 
-def ways_in(settings: Settings, policy: Policy, rulebook: Rulebook, partitions: int, metrics: Metrics) -> WaysIn:
-    """All of them, for the senders and viewers of a policy."""
+def ways_in(
+    settings: Settings,
+    policy: Policy,
+    rulebook: Rulebook,
+    partitions: int,
+    metrics: Metrics,
+    complete_until: Callable[[], Millis | None],
+) -> WaysIn:
+    """All of them, for the senders and viewers of a policy. `complete_until`: how far usage has been metered."""
     topics, zone = Topics(settings.prefix), policy.calendar().zone
     door, sink = Door(policy.senders.values()), Sink(settings.kafka, partitions)
     archive = Archive(settings.kafka, topics, zone)
@@ -58,7 +68,7 @@ def ways_in(settings: Settings, policy: Policy, rulebook: Rulebook, partitions: 
         door,
         Events(door, Intake(zone), Addresser(topics), sink, metrics, wall_clock),
         Controls(door, zone, topics, archive, sink, metrics, wall_clock),
-        Views(policy, rulebook, index, decided, metrics, wall_clock),
+        Views(policy, rulebook, index, decided, metrics, wall_clock, complete_until),
         index,
         decided,
     )

@@ -235,6 +235,20 @@ def test_the_day_is_closed_with_its_books() -> None:
     ]
 
 
+def test_both_windows_are_in_the_ruling() -> None:
+    """Used and limit of day and month, whichever has the least left; an order that changes the other is told."""
+    story = Story(budget(daily_tokens=1_000, monthly_tokens=500))
+    ruling = story.use("2026-08-13 10:00", 100)
+    assert ruling is not None
+    assert ruling.windows == {"day_used": 100, "day_limit": 1_000, "month_used": 100, "month_limit": 500}
+    story.order("2026-08-13 10:01", QUOTA, 2_000)
+    (outcome,) = story.judge.rule(story.at("2026-08-13 10:01"))
+    assert outcome.news
+    assert outcome.ruling is not None
+    assert told(outcome.ruling) == told(ruling)
+    assert outcome.ruling.windows["day_limit"] == 2_000
+
+
 def test_a_rule_waits_and_lasts_over_a_restart() -> None:
     """`for:` counts from when the condition held first, a ban from when it fired; both stand in the row."""
     rule = RuleSpec(
