@@ -273,7 +273,8 @@ class TenantBook:
             return self._calendar.start(f"{next_month(month_of(ruling.day))}-01") + self._policy.close_after_days * DAY
         row = self.row
         ends = [each.until for each in (*row.topups, *row.quotas, row.switch.killed(now)) if each and each.until]
-        return min([self._calendar.end(ruling.day), *(end for end in ends if end > now)])
+        begins = [quota.at for quota in row.quotas]  # by a clock that is ahead of ours
+        return min([self._calendar.end(ruling.day), *(turn for turn in (*ends, *begins) if turn > now)])
 
 
 def _wall(windows: tuple[Window, Window]) -> Window | None:

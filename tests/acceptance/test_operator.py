@@ -77,7 +77,7 @@ async def test_orders_hold_when_the_command_ends(deploy: Callable[..., Any], tmp
 
 async def test_tokens_given_hold_when_the_command_ends(deploy: Callable[..., Any], tmp_path: Any) -> None:
     """A tenant that has used up its budget goes on after a top-up, stops at a lower quota, and goes on when a second
-    top-up comes over HTTP; what nobody would heed is refused by both, at once."""
+    top-up comes over HTTP; a kill closes it, a resume opens it; what nobody would heed is refused by both, at once."""
     (tmp_path / "token").write_text("operator-token-0123456789")
     policy = tmp_path / "policy.yaml"
     policy.write_text(
@@ -116,3 +116,8 @@ async def test_tokens_given_hold_when_the_command_ends(deploy: Callable[..., Any
         taken = await deployment.decided(lambda found: "invoice-42" in found.orders, scope="tenant:acme")
         assert (taken.used, taken.limit) == (1_000, 1_250)
         assert [await passes(250), await passes(251)] == [True, False]
+
+        for words, passing in ((["kill", "tenant:acme", "--for", "2h"], False), (["resume", "tenant:acme"], True)):
+            said = await order(deployment, *words, *reason)
+            assert said.exit_code == 0, said.output
+            assert await passes(250) is passing

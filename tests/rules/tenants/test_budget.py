@@ -182,6 +182,15 @@ def test_a_quota_takes_the_place_of_the_policy() -> None:
     assert told(story.tick("2026-08-14 12:00"))[2] == 900
 
 
+def test_a_quota_from_a_fast_clock_begins_by_itself() -> None:
+    """Nobody calls, and it is looked at when its own time comes."""
+    story = Story(budget(daily_tokens=100))
+    story.use("2026-08-13 10:00", 60)
+    story.order("2026-08-13 10:05", ControlAction.SET_QUOTA, 50)
+    assert told(story.tick("2026-08-13 10:01"))[2] == 100
+    assert told(story.tick("2026-08-13 10:05")) == ("degrade", "day", 50, 60)
+
+
 def test_nothing_is_held_against_tenants_without_a_budget() -> None:
     """No budget is no limit, never zero; a budget of zero refuses the first token."""
     story = Story(Policy())
