@@ -55,10 +55,14 @@ class OpenSheet:
         self._enter()
         return sum(map(len, self._dimensions))
 
-    def brief(self) -> list[int]:
-        """What a budget and a digest need, in the order of `Tally`."""
+    def relieve(self) -> None:
+        """Keep what is pending bounded."""
         if len(self.pending) > MOST_PENDING:
             self._enter()
+
+    def brief(self) -> list[int]:
+        """What a budget and a digest need, in the order of `Tally`."""
+        self.relieve()
         tokens, requests, _, _, cached, hits, saved, guarded = _lanes.unpack(self.total.to_bytes(_BYTES, "little"))
         return [tokens, requests, cached, hits, guarded, saved]
 

@@ -23,6 +23,7 @@ MOST_VALUES = 200  # of a tenant, dimension and day
 MOST_MODELS = 50
 MOST_TENANTS = 10_000  # of a day; one whose name the policy holds has its place beyond them
 LONGEST_TENANT = 200
+MOST_UNSETTLED = 50_000  # calls; where nobody flushes, what is pending must not grow with them
 CROWD = "\N{HORIZONTAL ELLIPSIS}other"
 """The tenant of those that are too many."""
 
@@ -62,6 +63,7 @@ class TenantSheets:
         self._most = (min(most_values, MOST_MODELS), *[most_values] * 3)
         self._most_tenants = most_tenants
         self._changed: dict[Day, dict[str | None, OpenSheet]] = {}  # by given name
+        self._unsettled = 0  # calls
         self._renamed = False  # a tenant among them is counted under another name
 
     def adopt(self, known: Iterable[str], guards: Iterable[str]) -> None:
@@ -72,6 +74,9 @@ class TenantSheets:
         """Count calls of one model on one day."""
         model, lines = shortened(model), list(map(_line, calls))
         self._count(day, model, lines, self._guards)
+        self._unsettled += len(lines)
+        if self._unsettled > MOST_UNSETTLED:
+            self._relieve()
         if self.journal is not None:
             if self._renamed:
                 changed = self._changed[day]
@@ -93,7 +98,7 @@ class TenantSheets:
 
     def settle(self) -> dict[Day, dict[str, OpenSheet]]:
         """The sheets that changed since the last call, by tenant."""
-        changed, self._changed, self._renamed = self._changed, {}, False
+        changed, self._changed, self._renamed, self._unsettled = self._changed, {}, False, 0
         return {day: {sheet.name: sheet for sheet in tenants.values()} for day, tenants in changed.items()}
 
     def restore(self, day: Day, tenant: str, seen: Sheet) -> None:
@@ -133,6 +138,15 @@ class TenantSheets:
             sheet.total += amount
             pending, alike = sheet.pending, (model, department, user, base)
             pending[alike] = pending.get(alike, 0) + amount
+
+    def _relieve(self) -> None:
+        """Keep memory bounded between two flushes, or without any."""
+        self._unsettled = 0
+        for tenants in self._changed.values():
+            for sheet in tenants.values():
+                sheet.relieve()
+        if self.journal is None:
+            self.settle()
 
     def _sheet(self, day: Day, tenant: str) -> OpenSheet:
         sheets = self.days.setdefault(day, {})

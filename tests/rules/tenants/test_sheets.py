@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules import sheet_keeping
+from rules import sheet_keeping, tenant_sheets
 from rules.cells import LONGEST, Sheet, merged, shortened
 from rules.facts import Tally
 from rules.records import Usage
@@ -182,6 +182,16 @@ def test_rows_stay_small_with_the_worst_names() -> None:
         rows = keeper.flush().rows
     assert {name.partition("|")[0] for name in rows} == {"reached", "sheets", "note"}
     assert max(len(msgspec.json.encode(row)) for row in rows.values()) < 256 * 1024
+
+
+def test_what_is_pending_stays_bounded_where_nobody_flushes() -> None:
+    """A replay reads any number of calls of ever new users, and holds no more of them than a sheet does."""
+    sheets, log = TenantSheets(), [call(number, tenant="t", user=f"u{number}") for number in range(3_000)]
+    with patch.object(tenant_sheets, "MOST_UNSETTLED", 1_000):
+        for at in range(0, len(log), 100):
+            sheets.fold(DAY, "m", log[at : at + 100])
+    assert len(sheets.days[DAY]["t"].pending) <= 1_100
+    assert totals(shown(sheets)) == [expected(log)] * 4
 
 
 def test_too_many_tenants_share_a_sheet() -> None:
