@@ -1,13 +1,13 @@
 """What is summed of usage by tenant and day, over models, departments, users and knowledge bases.
 
-Every sum is absolute and only grows, so two states of one source partition merge cell by cell to the greater number,
-and those of different source partitions add up.
+Every sum is absolute and only grows; those of different source partitions add up.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from operator import add
 
 from msgspec import Struct
 
@@ -35,10 +35,7 @@ def _four() -> list[Cell]:
 
 
 class Sheet(Struct, array_like=True):
-    """A tenant's day: for each dimension its values, and in `other` what found no place among them.
-
-    A part of a sheet holds some of its cells; its `other` is empty or whole.
-    """
+    """A tenant's day: for each dimension its values, and in `other` what found no place among them."""
 
     models: Values = {}
     departments: Values = {}
@@ -56,23 +53,9 @@ class Sheet(Struct, array_like=True):
         """In the order of `DIMENSIONS`."""
         return self.models, self.departments, self.users, self.knowledge_bases
 
-    @property
-    def cells(self) -> int:
-        """How many there are: what a row's size goes by."""
-        return sum(map(len, self.dimensions))
-
     def total(self, dimension: int = 0) -> Cell:
         """The sums over all values; the same for every dimension."""
         return add_up((*self.dimensions[dimension].values(), self.other[dimension]))
-
-    def rise(self, seen: Sheet) -> None:
-        """Take the greater of each cell: `seen` is another state of the same source partition's sheet."""
-        for own, others in zip(self.dimensions, seen.dimensions, strict=True):
-            for value, cell in others.items():
-                own[value] = _greater(own.get(value), cell)
-        if seen.other:
-            self.other = [_greater(own, cell) for own, cell in zip(self.other, seen.other, strict=True)]
-        self.guarded = max(self.guarded, seen.guarded)
 
 
 def add_up(cells: Iterable[Cell]) -> Cell:
@@ -86,8 +69,9 @@ def merged(sheets: Iterable[Sheet], most: int) -> Sheet:
     for sheet in sheets:
         for place, (own, others) in enumerate(zip(found.dimensions, sheet.dimensions, strict=True)):
             for value, cell in others.items():
-                own[value] = add_up((own[value], cell)) if value in own else list(cell[:WIDTH])
-            found.other[place] = add_up((found.other[place], sheet.other[place]))
+                known = own.get(value)
+                own[value] = cell[:WIDTH] if known is None else list(map(add, known, cell))
+            found.other[place] = list(map(add, found.other[place], sheet.other[place]))
         found.guarded += sheet.guarded
     for place, values in enumerate(found.dimensions):
         for value in list(_beyond(values, most)):
@@ -107,7 +91,3 @@ def _beyond(values: Values, most: int) -> Iterator[str]:
     named = [value for value in values if value != UNASSIGNED]
     if len(named) > most:
         yield from sorted(named, key=lambda value: (-values[value][0], -values[value][1], value))[most:]
-
-
-def _greater(own: Cell | None, seen: Cell) -> Cell:
-    return list(seen[:WIDTH]) if own is None else [max(pair) for pair in zip(own, seen, strict=False)][:WIDTH]

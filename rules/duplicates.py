@@ -10,8 +10,10 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 # Producers retry within minutes. 50,000 offsets are 12 s at 4,000/s in one partition and hours for a small gateway; at
-# some 200 bytes an id eight partitions hold 80 MB at most, whatever the ids look like.
+# some 200 bytes an id eight partitions hold 90 MB at most, whatever the ids look like.
 WINDOW = 50_000
+# Ids are forgotten many at a time: the first of a dict stand behind those already deleted, and to get past them costs.
+SPARE = 8
 LONGEST = 64  # characters; of longer ids a digest is kept
 _BITS = 16
 _MASK = (1 << _BITS) - 1
@@ -55,7 +57,9 @@ class DuplicateWindow:
         return fresh
 
     def trim(self, position: int) -> None:
-        """Forget what no offset from `position` on can ask for."""
+        """Forget what no offset from `position` on can ask for, once it is an eighth of the window."""
+        if len(self._last) <= self.window + self.window // SPARE:
+            return
         oldest = (position - self.window) << _BITS
         gone = []
         for key, held in self._last.items():

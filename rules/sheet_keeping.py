@@ -2,14 +2,13 @@
 
 Rule 1: the rows of a flush, with those of all before, are the state at its position: a new owner goes on exactly.
 Rule 2: sheets of many tenants share a row, and a row is written again when its turn comes: all within `ROUND` flushes.
-What changed in the others meanwhile stands in notes, which go when the last sheet they speak of is written.
-Rule 3: amounts only grow, so rows and notes are taken up in any order: the greater number holds.
+What was counted meanwhile stands in notes, call by call, which go when the last sheet they speak of is written.
+Rule 3: a sheet's row says up to which note it knows; of the later ones each call is counted again, in their order.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,14 +16,16 @@ import msgspec
 from rules.calendar import Day
 from rules.cells import UNASSIGNED, Sheet
 from rules.facts import Tally
+from rules.open_sheet import OpenSheet, bucket_of
 from rules.rollup import Part
-from rules.tenant_sheets import CROWD, Parts, TenantSheets
+from rules.tenant_sheets import CROWD, Entry, TenantSheets
 
 ROUND = 60
-LEAST_CELLS = 8_000  # written with every flush at least: with fewer changes nothing ever waits
+LEAST_CELLS = 500  # written with every flush at least: with fewer changes nothing ever waits
+NOTED_A_CELL = 400  # bytes noted for which a cell more is written, so that what a new owner counts again stays small
 ROW_CELLS = 600  # with names as long as they may be, some 200 KB
-LARGE = 60  # cells; a sheet with more has a row of its own
-BUCKETS = 256
+NOTE_BYTES = 128 * 1024
+LARGE = 60  # cells; a sheet with more has a row of its own, for good
 GROUPS = 128  # of tenants in one tally, about
 REACHED_ROW = "reached"
 SHEETS, NOTE = "sheets|", "note|"
@@ -43,18 +44,27 @@ class Telling(NamedTuple):
     parts: list[Part]
 
 
+class Waiting(NamedTuple):
+    """A bucket that changed since it was written: from which note on, and whose sheets."""
+
+    since: int
+    tenants: set[str]
+
+
 class SheetKeeper:
     """The keeping of one partition. `judges`: how many partitions of facts there are."""
 
     def __init__(self, partition: int, sheets: TenantSheets, judges: int) -> None:
         self.sheets = sheets
+        sheets.journal = []
         self._partition = partition
         self._groups = judges * -(-GROUPS // judges)
-        self._waiting: dict[Bucket, set[str]] = {}  # what changed since it was written, the longest first
-        self._notes: dict[str, set[Bucket]] = {}  # what they speak of that is not written yet
-        self._number = 0
-        self._members: dict[Bucket, dict[str, Sheet]] = {}
+        self._waiting: dict[Bucket, Waiting] = {}  # the longest first
+        self._number = 0  # of the last flush that had something to note
+        self._notes: dict[int, list[str]] = {}  # stored, by number
+        self._members: dict[Bucket, dict[str, OpenSheet]] = {}
         self._stored: dict[Day, set[str]] = {}
+        self._oldest: Day = ""
         self._sums: dict[tuple[Day, int], dict[str, list[int]]] = {}  # the content of tallies
 
     @staticmethod
@@ -64,130 +74,147 @@ class SheetKeeper:
 
     def restore(self, rows: Mapping[str, Any]) -> None:
         """Take up the rows of an earlier life. All counts as changed: the one before may have died before it told."""
-        for name, row in rows.items():
-            if name == REACHED_ROW:
-                self.sheets.reached = (row[0], row[1])
-            elif name.startswith(SHEETS):
-                self._stored.setdefault(name.split("|")[1], set()).add(name)
-                self._take({name.split("|")[1]: msgspec.convert(row, dict[str, Sheet])})
-            elif name.startswith(NOTE):
-                self._number = max(self._number, int(name.removeprefix(NOTE)))
-                parts = msgspec.convert(row, Parts)
-                self._take(parts)
-                self._notes[name] = {(day, _bucket(tenant)) for day in parts for tenant in parts[day]}
+        if REACHED_ROW in rows:
+            incarnation, offset, self._oldest = rows[REACHED_ROW]
+            self.sheets.reached = (incarnation, offset)
+        known: dict[Bucket, int] = {}
+        for name in rows:
+            if name.startswith(SHEETS):
+                self._take(name, rows[name], known)
+        notes = sorted((_place(name), name) for name in rows if name.startswith(NOTE))
+        for (number, _), name in notes:
+            self._notes.setdefault(number, []).append(name)
+            for entry in msgspec.convert(rows[name], list[Entry]):
+                self._recount(entry, number, known)
+        self._number = max([0, *known.values(), *self._notes])
+        self.sheets.settle()
+        for day, tenants in self.sheets.days.items():
+            self._note_change(day, tenants, since=0)
 
     def flush(self) -> Telling:
         """What changed since the last one; what waits longest is written first."""
-        incarnation, offset = self.sheets.reached
-        fresh = self.sheets.settle()
-        for day, parts in fresh.items():
-            self._note_change(day, parts)
-        groups = {
-            (day, self._group(tenant)) for day, parts in fresh.items() for tenant in parts if tenant not in NOBODYS
-        }
-        rows: dict[str, Any] = {REACHED_ROW: [incarnation, offset]} if fresh else {}
-        told = []
-        for bucket, tenants in self._due():
-            rows |= self._rows_of(bucket)
-            told += [
-                Part(tenant, bucket[0], self._partition, incarnation, offset, self.sheets.days[bucket[0]][tenant])
-                for tenant in sorted(tenants)
-            ]
-        rows |= self._noted(fresh) | self._superseded()
-        return Telling(rows, [self._tally(*group) for group in sorted(groups)], told)
+        fresh, journal = self.sheets.settle(), self.sheets.journal
+        self.sheets.journal = []
+        rows: dict[str, Any] = {}
+        if fresh:
+            self._number += 1
+            rows[REACHED_ROW] = self._reached()
+        for day, tenants in fresh.items():
+            self._note_change(day, tenants, self._number)
+        parts: list[Part] = []
+        for bucket, waiting in self._due(sum(map(len, journal or ()))):
+            rows |= self._write(bucket, waiting.tenants, parts)
+        if self._waiting and journal:
+            rows |= self._noted(journal)
+        return Telling(rows | self._superseded(), self._tallies(fresh), parts)
 
     def tell_all(self) -> list[Tally]:
         """The sums of all days, after a restart."""
         return [self._tally(*group) for group in sorted(self._sums)]
 
-    def drop_before(self, day: Day) -> dict[str, None]:
-        """Forget days that no call can reach any more; the rows that may go."""
+    def drop_before(self, day: Day) -> dict[str, Any]:
+        """Forget days that no call can reach any more; the rows that change by it."""
         gone = self.sheets.drop_before(day)
-        self._waiting = {bucket: tenants for bucket, tenants in self._waiting.items() if bucket[0] not in gone}
-        for speaks_of in self._notes.values():
-            speaks_of -= {bucket for bucket in speaks_of if bucket[0] in gone}
+        if not gone:
+            return {}
+        self._oldest = day  # notes may speak of what is gone
+        self._waiting = {bucket: waiting for bucket, waiting in self._waiting.items() if bucket[0] not in gone}
         self._sums = {group: sums for group, sums in self._sums.items() if group[0] not in gone}
         self._members = {bucket: sheets for bucket, sheets in self._members.items() if bucket[0] not in gone}
-        return {row: None for old in gone for row in sorted(self._stored.pop(old, ()))} | self._superseded()
+        rows = dict.fromkeys(row for old in gone for row in sorted(self._stored.pop(old, ())))
+        return {REACHED_ROW: self._reached()} | rows | self._superseded()
 
-    def _take(self, parts: Parts) -> None:
-        for day, tenants in parts.items():
-            for tenant, part in tenants.items():
-                self.sheets.restore(day, tenant, part)
-            self._note_change(day, tenants)
+    def _reached(self) -> list[Any]:
+        return [*self.sheets.reached, self._oldest]
 
-    def _note_change(self, day: Day, tenants: Mapping[str, Sheet]) -> None:
-        for tenant in tenants:
-            bucket, sheet = (day, _bucket(tenant)), self.sheets.days[day][tenant]
+    def _take(self, name: str, row: Any, known: dict[Bucket, int]) -> None:
+        """A row of sheets. One of a sheet of its own may be older than the bucket's: it has not changed since."""
+        _, day, bucket = name.split("|")[:3]
+        number, sheets = msgspec.convert(row, tuple[int, dict[str, Sheet]])
+        known[day, int(bucket)] = max(number, known.get((day, int(bucket)), 0))
+        self._stored.setdefault(day, set()).add(name)
+        for tenant, sheet in sheets.items():
+            self.sheets.restore(day, tenant, sheet)
+
+    def _recount(self, entry: Entry, number: int, known: Mapping[Bucket, int]) -> None:
+        day, model, guards, lines = entry
+        missing = [line for line in lines if known.get((day, bucket_of(line[0] or "")), 0) < number]
+        if missing and day >= self._oldest:
+            self.sheets.recount((day, model, guards, missing))
+
+    def _note_change(self, day: Day, tenants: Mapping[str, OpenSheet], since: int) -> None:
+        for tenant, sheet in tenants.items():
+            bucket = (day, sheet.bucket)
+            waiting = self._waiting.get(bucket)
+            if waiting is None:
+                waiting = self._waiting[bucket] = Waiting(since, set())
+            waiting.tenants.add(tenant)
             self._members.setdefault(bucket, {})[tenant] = sheet
-            self._waiting.setdefault(bucket, set()).add(tenant)
             if tenant not in NOBODYS:
-                self._sums.setdefault((day, self._group(tenant)), {})[tenant] = _brief(sheet)
+                self._sums.setdefault((day, sheet.group % self._groups), {})[tenant] = sheet.brief()
 
-    def _due(self) -> Iterator[tuple[Bucket, set[str]]]:
-        least, cells = -(-len(self._waiting) // ROUND), 0
-        while self._waiting and (least > 0 or cells < LEAST_CELLS):
+    def _due(self, noted: int) -> Iterator[tuple[Bucket, Waiting]]:
+        least, cells, enough = -(-len(self._waiting) // ROUND), 0, max(LEAST_CELLS, noted // NOTED_A_CELL)
+        while self._waiting and (least > 0 or cells < enough):
             bucket = next(iter(self._waiting))
             yield bucket, self._waiting.pop(bucket)
-            for speaks_of in self._notes.values():
-                speaks_of.discard(bucket)
-            least, cells = least - 1, cells + self._cells_of(bucket)
+            least, cells = least - 1, cells + sum(sheet.cells for sheet in self._members[bucket].values())
 
-    def _cells_of(self, bucket: Bucket) -> int:
-        return sum(sheet.cells for sheet in self._members[bucket].values())
-
-    def _rows_of(self, bucket: Bucket) -> dict[str, Any]:
-        """Small sheets in one row while there is room in it, each other one in its own."""
-        name = f"{SHEETS}{bucket[0]}|{bucket[1]}"
-        rows: dict[str, Any] = {name: {}}
+    def _write(self, bucket: Bucket, changed: set[str], parts: list[Part]) -> dict[str, Any]:
+        """Small sheets in one row while there is room in it, each other one in its own, if it changed."""
+        day = bucket[0]
+        name, stored = f"{SHEETS}{day}|{bucket[1]}", self._stored.setdefault(day, set())
+        shared: dict[str, Sheet] = {}
+        rows: dict[str, Any] = {name: (self._number, shared)}
         cells = 0
-        for tenant, sheet in sorted(self._members[bucket].items()):
-            if sheet.cells > LARGE or cells + sheet.cells > ROW_CELLS:
-                rows[f"{name}|{tenant}"] = {tenant: sheet}
+        for tenant, found in sorted(self._members[bucket].items()):
+            own = f"{name}|{tenant}"
+            alone = own in stored or found.cells > LARGE or cells + found.cells > ROW_CELLS
+            if alone and own in stored and tenant not in changed:
+                continue
+            sheet = found.sheet()
+            if tenant in changed:
+                parts.append(Part(tenant, day, self._partition, *self.sheets.reached, sheet))
+            if alone:
+                rows[own] = (self._number, {tenant: sheet})
             else:
-                rows[name][tenant] = sheet
-                cells += sheet.cells
-        self._stored.setdefault(bucket[0], set()).update(rows)
+                shared[tenant] = sheet
+                cells += found.cells
+        stored.update(rows)
         return rows
 
-    def _noted(self, fresh: Parts) -> dict[str, Any]:
-        """Notes of what changed and is not written in full with this flush."""
+    def _noted(self, journal: Sequence[bytes]) -> dict[str, Any]:
+        """The journal of a flush in as many rows as it needs."""
         rows: dict[str, Any] = {}
-        note: Parts = {}
-        cells = 0
-        for day, parts in fresh.items():
-            for tenant, part in parts.items():
-                bucket = (day, _bucket(tenant))
-                if bucket not in self._waiting:
-                    continue
-                if not rows or cells + part.cells > ROW_CELLS:
-                    self._number += 1
-                    name, note, cells = f"{NOTE}{self._number}", {}, 0
-                    rows[name], self._notes[name] = note, set()
-                note.setdefault(day, {})[tenant] = part
-                self._notes[name].add(bucket)
-                cells += part.cells
+        start = size = 0
+        for at, entry in enumerate(journal):
+            if size and size + len(entry) > NOTE_BYTES:
+                rows[f"{NOTE}{self._number}|{len(rows)}"] = _joined(journal[start:at])
+                start, size = at, 0
+            size += len(entry)
+        rows[f"{NOTE}{self._number}|{len(rows)}"] = _joined(journal[start:])
+        self._notes[self._number] = list(rows)
         return rows
 
     def _superseded(self) -> dict[str, None]:
-        gone = [name for name, speaks_of in self._notes.items() if not speaks_of]
-        for name in gone:
-            del self._notes[name]
-        return dict.fromkeys(gone)
+        """Notes of which every sheet has been written since."""
+        oldest = next((waiting.since for waiting in self._waiting.values()), self._number + 1)
+        gone = [number for number in self._notes if number < oldest]
+        return dict.fromkeys(name for number in gone for name in self._notes.pop(number))
 
-    def _group(self, tenant: str) -> int:
-        return zlib.crc32(f"tenant:{tenant}".encode()) % self._groups
+    def _tallies(self, fresh: Mapping[Day, Mapping[str, OpenSheet]]) -> list[Tally]:
+        groups = {(day, sheet.group % self._groups) for day, tenants in fresh.items() for sheet in tenants.values()}
+        return [self._tally(*group) for group in sorted(groups & self._sums.keys())]
 
     def _tally(self, day: Day, group: int) -> Tally:
         incarnation, offset = self.sheets.reached
         return Tally(self._partition, day, group, incarnation, offset, self._sums[day, group])
 
 
-def _bucket(tenant: str) -> int:
-    return zlib.crc32(tenant.encode()) % BUCKETS
+def _place(note: str) -> tuple[int, int]:
+    number, row = note.removeprefix(NOTE).split("|")
+    return int(number), int(row)
 
 
-def _brief(sheet: Sheet) -> list[int]:
-    """What a budget and a digest need of a sheet, in the order of `Tally`."""
-    tokens, requests, _, _, cached, hits, saved = sheet.total()
-    return [tokens, requests, cached, hits, sheet.guarded, saved]
+def _joined(entries: Sequence[bytes]) -> msgspec.Raw:
+    return msgspec.Raw(b"[%b]" % b",".join(entries))

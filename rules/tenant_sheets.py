@@ -3,38 +3,44 @@
 Rule 1: every dimension of a sheet adds up to the same total. What finds no place is counted in `other`, never dropped.
 Rule 2: names are chosen by strangers. So values, tenants and the length of their names are bounded, and the first to
 come keep their places: a sum never moves from a name to `other`, so that it only grows.
-Rule 3: the hot path is `fold`. It adds one number per dimension: a call's amounts side by side in lanes of 64 bits.
-Names are bounded and lanes taken apart once for each flush, in `settle`.
+Rule 3: the hot path is `_count`. It adds one number; dimensions are for when a sheet is told.
+Rule 4: what was counted since the last flush can be had as a journal, which counted again gives the same sheets.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterable, Sequence
-from operator import add
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from operator import attrgetter, itemgetter
+
+import msgspec
 
 from rules.calendar import Day
 from rules.calls import Call
-from rules.cells import UNASSIGNED, WIDTH, Cell, Sheet, shortened
+from rules.cells import Sheet, shortened
+from rules.open_sheet import CACHED, CALL, COMPLETION, GUARDED, HIT, PROMPT, SAVED, OpenSheet
 
 MOST_VALUES = 200  # of a tenant, dimension and day
 MOST_MODELS = 50
 MOST_TENANTS = 10_000  # of a day; one whose name the policy holds has its place beyond them
 LONGEST_TENANT = 200
+MOST_UNSETTLED = 50_000  # calls; where nobody flushes, what is pending must not grow with them
 CROWD = "\N{HORIZONTAL ELLIPSIS}other"
 """The tenant of those that are too many."""
 
-Parts = dict[Day, dict[str, Sheet]]
-"""Sheets, or those of their cells that changed, by day and tenant."""
+ENTRY_BYTES = 64 * 1024  # a longer one is cut, so that rows of several stay small
 
-_Lanes = dict[str | None, int]
+Line = tuple[str | None, str | None, str | None, str | None, int | None, int | None, int | None, int | None,
+             bool | None, str | None]  # fmt: skip
+"""A call in a journal: what `_line` takes of it."""
 
-# An amount of all calls between two flushes is far below 2^64: the intake takes at most 10^12 tokens a call.
-_LANE = 64
-_CALL, _PROMPT, _COMPLETION, _CACHED = 1 << _LANE, 2 * _LANE, 3 * _LANE, 4 * _LANE
-_BYTES = 8 * 8
-_apart = struct.Struct("<8Q").unpack
-_HIT, _SAVED, _GUARDED = (1 << 5 * _LANE) + _CALL, 6 * _LANE, 7 * _LANE
+Entry = tuple[Day, str, list[str], list[Line]]
+"""Calls of a day and model; and which of their sources are guarding gateways."""
+
+_line = attrgetter(
+    "tenant", "department", "user", "knowledge_base", "total_tokens", "prompt_tokens", "completion_tokens",
+    "cached_tokens", "cache_hit", "source",
+)  # fmt: skip
+_source = itemgetter(9)
 
 
 class TenantSheets:
@@ -47,15 +53,18 @@ class TenantSheets:
         most_values: int = MOST_VALUES,
         most_tenants: int = MOST_TENANTS,
     ) -> None:
-        self.days: dict[Day, dict[str, Sheet]] = {}
-        self._said: set[Day] = set()
+        self.days: dict[Day, dict[str, OpenSheet]] = {}
         self.crowded: set[Day] = set()  # days with more tenants than there is room for
+        self.reached = (0, -1)  # incarnation, offset of the last record counted
+        self.journal: list[bytes] | None = None  # encoded entries since the last flush; None: nobody wants them
+        self._said: set[Day] = set()
         self._known = frozenset(known)
         self._guards = frozenset(guards)
-        self._most_values = (min(most_values, MOST_MODELS), most_values, most_values, most_values)
+        self._most = (min(most_values, MOST_MODELS), *[most_values] * 3)
         self._most_tenants = most_tenants
-        self.reached = (0, -1)  # incarnation, offset of the last record counted
-        self._pending: dict[Day, dict[str | None, tuple[_Lanes, _Lanes, _Lanes, _Lanes]]] = {}
+        self._changed: dict[Day, dict[str | None, OpenSheet]] = {}  # by given name
+        self._unsettled = 0  # calls
+        self._renamed = False  # a tenant among them is counted under another name
 
     def adopt(self, known: Iterable[str], guards: Iterable[str]) -> None:
         """Count what comes from now on under these names."""
@@ -63,58 +72,38 @@ class TenantSheets:
 
     def fold(self, day: Day, model: str, calls: Sequence[Call]) -> None:
         """Count calls of one model on one day."""
-        pending = self._pending.get(day)
-        if pending is None:
-            pending = self._pending[day] = {}
-        guards = self._guards
-        for call in calls:
-            tenant = call.tenant
-            lanes = pending.get(tenant)
-            if lanes is None:
-                lanes = pending[tenant] = {}, {}, {}, {}
-            tokens = call.total_tokens or 0
-            if call.cache_hit:
-                amount = _HIT + (tokens << _SAVED)
-            else:
-                amount = (
-                    tokens
-                    + _CALL
-                    + ((call.prompt_tokens or 0) << _PROMPT)
-                    + ((call.completion_tokens or 0) << _COMPLETION)
-                    + ((call.cached_tokens or 0) << _CACHED)
-                )
-                if call.source in guards:
-                    amount += tokens << _GUARDED
-            models, departments, users, bases = lanes
-            models[model] = models.get(model, 0) + amount
-            name = call.department
-            departments[name] = departments.get(name, 0) + amount
-            name = call.user
-            users[name] = users.get(name, 0) + amount
-            name = call.knowledge_base
-            bases[name] = bases.get(name, 0) + amount
+        model, lines = shortened(model), list(map(_line, calls))
+        self._count(day, model, lines, self._guards)
+        self._unsettled += len(lines)
+        if self._unsettled > MOST_UNSETTLED:
+            self._relieve()
+        if self.journal is not None:
+            if self._renamed:
+                changed = self._changed[day]
+                lines = [(changed[line[0]].name, *line[1:]) for line in lines]
+            guards = sorted(self._guards.intersection(map(_source, lines)))
+            self.journal += _written((day, model, guards, lines))
+
+    def recount(self, entry: Entry) -> None:
+        """Count an entry of a journal again; its tenants have had their places."""
+        day, model, guards, lines = entry
+        sheets = self.days.setdefault(day, {})
+        for name in {line[0] or "" for line in lines} - sheets.keys():
+            sheets[name] = OpenSheet(name, self._most)
+        self._count(day, model, lines, guards)
 
     def has(self, incarnation: int, offset: int) -> bool:
         """Whether the record at this offset was counted: reading a stretch of the log again changes nothing."""
         return (incarnation, offset) <= self.reached
 
-    def settle(self) -> Parts:
-        """Enter what was folded since the last call: the cells that changed. Their sums go on at the next call."""
-        pending, self._pending = self._pending, {}
-        parts: Parts = {}
-        for day, tenants in pending.items():
-            for name, lanes in tenants.items():
-                tenant, sheet = self._sheet(day, name or "")
-                part = parts.setdefault(day, {}).setdefault(tenant, Sheet({}, {}, {}, {}, []))
-                for number, values in enumerate(lanes):
-                    self._enter(sheet, part, number, values)
-                sheet.guarded += sum(amount >> _GUARDED for amount in lanes[0].values())
-                part.guarded = sheet.guarded
-        return parts
+    def settle(self) -> dict[Day, dict[str, OpenSheet]]:
+        """The sheets that changed since the last call, by tenant."""
+        changed, self._changed, self._renamed, self._unsettled = self._changed, {}, False, 0
+        return {day: {sheet.name: sheet for sheet in tenants.values()} for day, tenants in changed.items()}
 
     def restore(self, day: Day, tenant: str, seen: Sheet) -> None:
-        """Take up a sheet, or a part of one, as it was stored. The order does not matter."""
-        self.days.setdefault(day, {}).setdefault(tenant, Sheet.empty()).rise(seen)
+        """Take up a sheet as it was stored."""
+        self.days.setdefault(day, {})[tenant] = OpenSheet(tenant, self._most, seen)
 
     def newly_crowded(self) -> list[Day]:
         """Days that have become so since the last call."""
@@ -127,41 +116,61 @@ class TenantSheets:
         gone = [old for old in self.days if old < day]
         for old in gone:
             del self.days[old]
+            self._changed.pop(old, None)
         self.crowded -= set(gone)
         return gone
 
-    def _sheet(self, day: Day, tenant: str) -> tuple[str, Sheet]:
+    def _count(self, day: Day, model: str, lines: Iterable[Line], guards: Collection[str]) -> None:
+        changed = self._changed.setdefault(day, {})
+        for tenant, department, user, base, tokens, prompt, completion, cached, hit, source in lines:
+            sheet = changed.get(tenant)
+            if sheet is None:
+                sheet = changed[tenant] = self._sheet(day, tenant or "")
+            amount = tokens or 0
+            if hit:
+                amount = HIT + (amount << SAVED)
+            else:
+                if source in guards:
+                    amount += amount << GUARDED
+                amount += (
+                    CALL + ((prompt or 0) << PROMPT) + ((completion or 0) << COMPLETION) + ((cached or 0) << CACHED)
+                )
+            sheet.total += amount
+            pending, alike = sheet.pending, (model, department, user, base)
+            pending[alike] = pending.get(alike, 0) + amount
+
+    def _relieve(self) -> None:
+        """Keep memory bounded between two flushes, or without any."""
+        self._unsettled = 0
+        for tenants in self._changed.values():
+            for sheet in tenants.values():
+                sheet.relieve()
+        if self.journal is None:
+            self.settle()
+
+    def _sheet(self, day: Day, tenant: str) -> OpenSheet:
         sheets = self.days.setdefault(day, {})
         name = tenant if len(tenant) <= LONGEST_TENANT else shortened(tenant)
         if name not in sheets and len(sheets) >= self._most_tenants and name and name not in self._known:
             name = CROWD
             self.crowded.add(day)
+        self._renamed = self._renamed or name != tenant
         sheet = sheets.get(name)
         if sheet is None:
-            sheet = sheets[name] = Sheet.empty()
-        return name, sheet
+            sheet = sheets[name] = OpenSheet(name, self._most)
+        return sheet
 
-    def _enter(self, sheet: Sheet, part: Sheet, number: int, values: _Lanes) -> None:
-        """Add amounts to the cells of one dimension, and note the cells in `part`."""
-        cells, changed = sheet.dimensions[number], part.dimensions[number]
-        for name, amount in values.items():
-            value: str | None = name or UNASSIGNED
-            cell = cells.get(name or UNASSIGNED)
-            if cell is None:
-                value, cell = self._place(sheet, number, name or UNASSIGNED)
-            cell[:] = map(add, cell, _apart(amount.to_bytes(_BYTES, "little")))
-            if value is None:
-                part.other = sheet.other
-            else:
-                changed[value] = cell
 
-    def _place(self, sheet: Sheet, number: int, name: str) -> tuple[str | None, Cell]:
-        """A cell for a value that has none under this name: its own while there is room, else `other`."""
-        value, cells = shortened(name), sheet.dimensions[number]
-        cell = cells.get(value)
-        if cell is not None:
-            return value, cell
-        if value == UNASSIGNED or len(cells) - (UNASSIGNED in cells) < self._most_values[number]:
-            cells[value] = [0] * WIDTH
-            return value, cells[value]
-        return None, sheet.other[number]
+def _written(entry: Entry) -> Iterator[bytes]:
+    """An entry of a journal, cut where it is too long. Names are shortened as they would be where they are counted."""
+    encoded = msgspec.json.encode(entry)
+    if len(encoded) <= ENTRY_BYTES:
+        yield encoded
+        return
+    day, model, guards, lines = entry
+    lines = [(line[0], *(name and shortened(name) for name in line[1:4]), *line[4:]) for line in lines]  # type: ignore[misc]
+    half = len(lines) // 2
+    for part in (lines[:half], lines[half:]) if half else ():
+        yield from _written((day, model, guards, part))
+    if not half:
+        yield msgspec.json.encode((day, model, guards, lines))

@@ -6,8 +6,10 @@ Rule 2: a detail names the field and never repeats more than `EXCERPT` character
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date, datetime, timedelta, timezone, tzinfo
-from typing import Annotated
+from typing import Annotated, cast
 
 from msgspec import Meta
 
@@ -28,6 +30,7 @@ Tokens = Annotated[int, Meta(ge=0, le=MOST_TOKENS)]
 When = datetime | float
 """A time as it is written: RFC 3339 text, or a number of seconds since the epoch."""
 
+_MILLISECOND = timedelta(milliseconds=1)
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _fixed: dict[tzinfo | None, Millis] = {}
 """Written offsets met so far; there are only as many as minutes in two days."""
@@ -62,10 +65,23 @@ def instant(field: str, when: When, zone: tzinfo) -> Millis:
     return at
 
 
+def instants(field: str, whens: Sequence[When], zone: tzinfo) -> list[Millis]:
+    """The same of many: where all are texts with an offset, by their distance from the first of them."""
+    begin = whens[0] if whens else None
+    if isinstance(begin, datetime) and type(begin.tzinfo) is timezone:
+        begin = begin.replace(microsecond=0)
+        start = instant(field, begin, zone)
+        with suppress(TypeError):  # a number, or a time without a zone
+            ats: list[Millis] = [start + (when - begin) // _MILLISECOND for when in cast("list[datetime]", whens)]
+            if min(ats) >= EARLIEST and max(ats) < LATEST:
+                return ats
+    return [instant(field, when, zone) for when in whens]
+
+
 def _ahead(when: datetime, zone: tzinfo) -> Millis:
     """How far the clocks of the time's own zone, or else of `zone`, are ahead of UTC then."""
     aware = when if when.tzinfo is not None else when.replace(tzinfo=zone)
-    ahead = (aware.utcoffset() or timedelta()) // timedelta(milliseconds=1)
+    ahead = (aware.utcoffset() or timedelta()) // _MILLISECOND
     if type(when.tzinfo) is timezone:
         _fixed[when.tzinfo] = ahead
     return ahead

@@ -16,6 +16,7 @@ from rules.intake.fields import (
     excerpt,
     has_control,
     instant,
+    instants,
     optional_instant,
 )
 from rules.intake.wire import (
@@ -85,15 +86,13 @@ def usage(wire: UsageWire, zone: tzinfo) -> Usage:
 
 def calls(wires: Sequence[UsageWire], zone: tzinfo) -> Calls:
     """Many events of usage, checked and left as they were decoded. Raises Unfit, and where a total is left out."""
-    ats = []
     for wire in wires:
         total, prompt = wire.total_tokens, wire.prompt_tokens or 0
         if total is None or total < prompt + (wire.completion_tokens or 0) or prompt < (wire.cached_tokens or 0):
             raise Unfit(Reason.BAD_VALUE, "to be read by itself")
-        ats.append(instant("ts", wire.ts, zone))
     if any(map(str.isspace, [wire.id for wire in wires])) or any(map(str.isspace, {wire.model for wire in wires})):
         raise Unfit(Reason.BAD_VALUE, "to be read by itself")
-    return Calls(wires, ats)
+    return Calls(wires, instants("ts", [wire.ts for wire in wires], zone))
 
 
 def reading(wire: ReadingWire, zone: tzinfo) -> Reading:

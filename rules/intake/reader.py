@@ -1,15 +1,17 @@
 """The way in: bytes of any accepted format, told apart by their content, become a record or a rejection.
 
 Rule 1: nothing that is sent raises.
-Rule 2: our own shapes are the hot path (one decoder call for a whole batch); every other format and every fault takes
-the slow one, message by message, with the same answers.
+Rule 2: our own shapes are the hot path (the decoder takes each message, all the rest is done for a whole batch); every
+other format and every fault takes the slow one, message by message, with the same answers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
+from itertools import repeat
+from operator import contains
 from typing import Any
 
 import msgspec
@@ -28,6 +30,7 @@ _text = msgspec.json.Decoder(str).decode
 
 _Faults = (ValueError, RecursionError)  # msgspec's errors and UnicodeDecodeError are ValueErrors
 
+_BACKSLASH, _DELETE = b"\\"[0], 0x7F  # as numbers they are found faster
 _control = re.compile(rb"\\(?:[bfnrt]|u00(?:[01][0-9A-Fa-f]|7[Ff]))").search
 
 
@@ -53,22 +56,22 @@ class Intake:
     def read_batch(self, raws: Sequence[bytes]) -> list[Record | Rejected | None]:
         """What `read` says of each message, at a fraction of the cost where all of them are sound."""
         try:
-            wires, zone = _sound(_joined(raws), len(raws)), self._zone
-            return [own.RECORD[type(wire)](wire, zone) for wire in wires]
+            zone = self._zone
+            return [own.RECORD[type(wire)](wire, zone) for wire in _each_sound(raws)]
         except (Unfit, *_Faults):
             return [self.read(raw) for raw in raws]
 
     def read_usage(self, raws: Sequence[bytes]) -> Calls | None:
         """Messages that are events of usage and nothing else, at half of that cost; None: use `read_batch`."""
-        try:
-            return self.read_usage_lines(_joined(raws), len(raws))
-        except ValueError:
-            return None
+        return self._usage(_each_sound, raws)
 
     def read_usage_lines(self, lines: bytes, count: int) -> Calls | None:
         """The same of so many lines as they stand in a file, the last one without its break."""
+        return self._usage(_sound, lines, count)
+
+    def _usage(self, read: Callable[..., list[Any]], *given: Any) -> Calls | None:
         try:
-            wires = _sound(lines, count)
+            wires = read(*given)
             return own.calls(wires, self._zone) if set(map(type, wires)) == {UsageWire} else None
         except (Unfit, *_Faults):
             return None
@@ -127,12 +130,15 @@ class Intake:
         )
 
 
-def _joined(raws: Sequence[bytes]) -> bytes:
-    """A line each. Raises ValueError if there is a line break in any of them."""
-    lines = b"\n".join(raws)
-    if lines.count(b"\n") >= len(raws):
-        raise ValueError
-    return lines
+def _each_sound(raws: Sequence[bytes]) -> list[Any]:
+    """Our shapes, one in each message. Raises ValueError or Unfit if anything is wrong with any of them."""
+    if not all(map(bytes.isascii, raws)):
+        for raw in raws:
+            raw.decode()
+    wires = list(map(_decode, raws))
+    if any(map(contains, raws, repeat(_DELETE))) or any(map(contains, raws, repeat(_BACKSLASH))):
+        _check_names(raws, wires)
+    return wires
 
 
 def _sound(lines: bytes, count: int) -> list[Any]:
@@ -149,10 +155,14 @@ def _sound(lines: bytes, count: int) -> list[Any]:
     if len(wires) != count:
         raise ValueError
     if _may_hold_control(lines):
-        for raw, wire in zip(lines.split(b"\n"), wires, strict=True):
-            if _may_hold_control(raw):
-                own.check_names(wire)
+        _check_names(lines.split(b"\n"), wires)
     return wires
+
+
+def _check_names(raws: Sequence[bytes], wires: Sequence[Any]) -> None:
+    for raw, wire in zip(raws, wires, strict=True):
+        if _may_hold_control(raw):
+            own.check_names(wire)
 
 
 def _may_hold_control(raw: bytes) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 BEHIND = 4_000  # records ahead of a partition, which take some 20 ms: fewer are always under way while records come in
-LASTS_SECONDS = 0.5  # after a partition was last seen that far behind
+LASTS_SECONDS = 2.0  # after a partition was last seen that far behind: flushes of many rows may take half of it
 
 
 class Backlog:

@@ -20,6 +20,9 @@ from streams.delivery.step import Flush, Moment, Observer, Progress, Record, Ste
 
 # A step is asked at least this often, so that it can act on time alone, and no more often while the worker is behind.
 IDLE_SECONDS = 1.0
+# While it is, rows and places wait longer: most of what one whole flush writes is written again by the next one. What
+# was handled since is handled again after a crash. A watchdog waits three times as long for a position to move.
+BEHIND_SECONDS = 10.0
 STOP_SECONDS = 1.0
 TURN = 0.618  # of a round between one partition and the next: any number of them are spread evenly
 MAX_AHEAD = (
@@ -184,7 +187,7 @@ class Lease:
         for event in (self._changed, self._pressed, self._current):
             event.clear()
         position = self._begun = self.position
-        whole = self._ending or self._book.unfinished or self._rounds(began) > self._rounds(self._placed_at)
+        whole = self._ending or self._book.unfinished or self._comes_round(began)
         flush = self.step.flush(self.partition, self._moment(whole)) or _NOTHING
         if self._last is not None:
             self._record, self._last = fingerprint(self._last), None
@@ -199,9 +202,11 @@ class Lease:
             taken = time.monotonic() - began
             self._around.observer.flushed(self.step.name, self.partition, len(flush.outputs), len(flush.rows), taken)
 
-    def _rounds(self, at: float) -> int:
-        """How often whole flushes have come round by then. Partitions take turns, as a whole flush costs most."""
-        return int(at / IDLE_SECONDS + self.partition * TURN)
+    def _comes_round(self, at: float) -> bool:
+        """Whether a whole flush is due by then. Partitions take turns, as a whole flush costs most."""
+        seconds = BEHIND_SECONDS if self._around.backlog.lasts else IDLE_SECONDS
+        now, before = (int(then / seconds + self.partition * TURN) for then in (at, self._placed_at))
+        return now > before
 
     def _page(self, flush: Flush, position: int, whole: bool) -> Page | None:
         """What to write; a position alone is not worth a row more than once in a while."""

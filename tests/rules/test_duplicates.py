@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rules.duplicates import LONGEST, DuplicateWindow, content
+from rules.duplicates import LONGEST, SPARE, DuplicateWindow, content
 
 LOGS = st.lists(st.sampled_from("abcdefgh"), max_size=60)
 
@@ -38,12 +38,12 @@ def test_reading_the_window_back_decides_as_before(log: list[str], window: int, 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1), st.integers(1, 50))
 def test_memory_is_bounded_by_the_window(ids: list[int], window: int) -> None:
-    """After trimming, no more ids are kept than the window has offsets."""
+    """After trimming, no more ids are kept than the window has offsets, and an eighth of that."""
     seen = DuplicateWindow(window)
     for offset, event_id in enumerate(ids):
         seen.seen(str(event_id), offset)
         seen.trim(offset + 1)
-        assert len(seen) <= window
+        assert len(seen) <= window + window // SPARE
 
 
 def test_the_same_offset_again_is_no_duplicate_of_itself() -> None:

@@ -26,7 +26,7 @@ from streams.delivery.step import Moment
 from streams.facts_topic import FactsTopic
 from streams.meter import Meter
 from streams.metrics import Metrics
-from streams.topics import Topics
+from streams.topics import Topics, facts_partition
 from tests.streams.partition import Partition
 
 NOON = 1_786_593_600_000
@@ -42,8 +42,8 @@ def partition(*, event_clock: bool = False, registry: CollectorRegistry | None =
     return Partition(make)
 
 
-def usage(event_id: str, tokens: int, at: int = NOON) -> bytes:
-    event = {"type": "usage", "id": event_id, "ts": at / 1000, "model": "m", "total_tokens": tokens, "tenant": "acme"}
+def usage(event_id: str, tokens: int, at: int = NOON, tenant: str = "acme") -> bytes:
+    event = {"type": "usage", "id": event_id, "ts": at / 1000, "model": "m", "total_tokens": tokens, "tenant": tenant}
     return json.dumps(event).encode()
 
 
@@ -143,6 +143,19 @@ def test_sums_go_ahead_of_minutes_rows_and_watermarks() -> None:
     assert [type(fact) for fact in told] == [Tally, Partial, Minutes, Watermark, Watermark]
     of_models = {name for name in whole.rows if not SheetKeeper.owns(name)}
     assert of_models == {"model:m|0|2026-08-13", f"minutes|model:m|0|{NOON // HOUR}", "clock"}
+
+
+def test_a_tenants_sums_go_to_its_judge() -> None:
+    """Sums of many tenants share a record, on the partition where orders about each of them arrive."""
+    found = partition()
+    for number in range(40):
+        found.append(usage(f"id-{number}", 1, tenant=f"tenant-{number}"), NOON)
+    found.handle(40)
+    found.flush(NOON)
+    outputs = [output for output in found.sent if (output.key or b"").startswith(b"tally|")]
+    told = [(output.partition, msgspec.json.decode(output.value or b"", type=Tally)) for output in outputs]
+    placed = {tenant: partition for partition, tally in told for tenant in tally.tenants}
+    assert placed == {name: facts_partition(f"tenant:{name}", 2) for name in (f"tenant-{n}" for n in range(40))}
 
 
 def test_a_crash_after_sums_were_told_counts_nothing_twice() -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rules.intake.fields import Unfit, instant, instants
 from rules.intake.reader import Intake
 from rules.records import Rejected, Usage
 
+OFFSETS = [UTC, timezone(timedelta(hours=8)), timezone(timedelta(hours=-3, minutes=-30))]
 GOOD = {"type": "usage", "id": "req-1", "ts": "2026-08-13T11:08:00.123+08:00", "model": "m", "total_tokens": 1500}
 
 
@@ -91,3 +95,24 @@ def test_an_offset_of_nothing_is_no_missing_one(intake: Intake) -> None:
     assert isinstance(utc, Usage)
     assert isinstance(configured, Usage)
     assert utc.at - configured.at == 8 * 3_600_000
+
+
+FIRST, LAST = datetime.fromisoformat("1999-12-31"), datetime.fromisoformat("2100-01-02")
+WHENS = st.one_of(
+    st.datetimes(FIRST, LAST, timezones=st.just(None) | st.sampled_from(OFFSETS)),
+    st.floats(946_684_800, 4_102_444_799),
+)
+
+
+@given(st.lists(WHENS, min_size=1, max_size=5))
+@example([datetime(2026, 8, 13, 11, 8, 0, 900, UTC), datetime(2026, 8, 13, 11, 8, tzinfo=UTC)])
+def test_times_of_many_are_as_those_of_each(whens: list[datetime | float]) -> None:
+    """Whatever stands beside it, a time is the same instant, or as unfit."""
+    zone = ZoneInfo("Europe/Berlin")
+    try:
+        expected = [instant("ts", when, zone) for when in whens]
+    except Unfit:
+        with pytest.raises(Unfit):
+            instants("ts", whens, zone)
+    else:
+        assert instants("ts", whens, zone) == expected

@@ -302,6 +302,26 @@ async def test_while_the_worker_catches_up_a_step_is_asked_less_often(
     assert len(lease.step.moments) == 2
 
 
+async def test_while_the_worker_catches_up_whole_flushes_come_seldom(
+    lease: Lease, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is told goes on, but rows and places wait until the end comes near, or for longer than usual."""
+    monkeypatch.setattr(lease_module, "IDLE_SECONDS", 1e-9)
+    monkeypatch.setattr(lease_module, "BEHIND_SECONDS", 1e9)
+    monkeypatch.setattr(backlog_module, "BEHIND", 5)
+    monkeypatch.setattr(backlog_module, "LASTS_SECONDS", 1e9)
+    lease._around = replace(lease._around, end_of=lambda *_: (100, True))
+    lease.start()
+    await broker.until(lambda: bool(broker.places))
+    lease.handle(records(*range(50)))
+    await broker.until(lambda: ("outputs", [b"50"]) in broker.arrived)
+    assert not lease.step.moments[-1].whole
+    monkeypatch.setattr(lease._around.backlog, "_until", 0.0)
+    lease.handle(records(*range(50, 96)))
+    await broker.until(lambda: ("outputs", [b"96"]) in broker.arrived)
+    assert next(moment for moment in lease.step.moments if moment.position == 96).whole
+
+
 async def test_a_touch_is_a_flush(lease: Lease, broker: Broker) -> None:
     """A step that works in the background is not kept waiting for the next record."""
     lease.start()

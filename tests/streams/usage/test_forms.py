@@ -34,8 +34,7 @@ def rollups(*departments: str) -> list[Rollup]:
                 id="", at=0, model="m", total_tokens=number + 1, prompt_tokens=number + 1, department=department
             )
             sheets.fold(day, "m", [call])
-    sheets.settle()
-    return [Rollup("acme", day, 5, sheets.days[day][""]) for day in sheets.days]
+    return [Rollup("acme", day, 5, sheets.days[day][""].sheet()) for day in sheets.days]
 
 
 def table(by: By, *departments: str) -> UsageTable:
