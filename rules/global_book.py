@@ -144,6 +144,7 @@ class GlobalBook:
             day=day,
             until=self._until(day, now),
             counter=str(row.born),
+            orders=row.switch.told,
             wall="" if limit is None else WALL,
             limit=None if limit is None else min(MOST, limit),
             used=min(MOST, self.total(day)),

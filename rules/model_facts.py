@@ -71,7 +71,7 @@ def model_facts(  # one argument a row of the table
     }
 
 
-def derive_model_facts(known: Mapping[str, FactValue]) -> dict[str, FactValue]:
+def derive_share(known: Mapping[str, FactValue]) -> dict[str, FactValue]:
     """The facts that follow from the others, for tests of rules, which give what matters to them."""
     used, limit = known.get("used"), known.get("limit")
     tokens = limit if isinstance(limit, int) else None

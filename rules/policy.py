@@ -255,10 +255,10 @@ class Policy(Struct, frozen=True, kw_only=True):
         """The accounting days of this policy."""
         return Calendar(self.timezone, self.day_starts)
 
-    def dormant(self) -> tuple[str, ...]:
-        """Sections that are checked and kept but bind nobody yet; an operator must not take them for protection."""
-        given = {"limits": self.limits}
-        return tuple(name for name, content in given.items() if content)
+    def left_to_gates(self) -> tuple[str, ...]:
+        """Fields that bind no gate by themselves: gates hold rates by their own file. An operator must not take what
+        stands here for protection; it is for the contract's annex."""
+        return tuple(f"limits.{name}" for name in sorted(self.limits))
 
     @property
     def counts_money(self) -> bool:

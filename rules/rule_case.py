@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from rules.model_facts import derive_model_facts
+from rules.model_facts import derive_share
 from rules.moment import Millis
 from rules.rule_memory import Held
 from rules.rulebook import Rulebook, Verdict
@@ -18,7 +18,7 @@ MOST_WAKES = 1_000  # between two looks: a ban of a second over a month would ne
 
 Facts = dict[str, FactValue]
 
-DERIVED: Mapping[str, Callable[[Facts], Facts]] = {"model": derive_model_facts}
+DERIVED: Mapping[str, Callable[[Facts], Facts]] = dict.fromkeys(("model", "tenant", "global"), derive_share)
 """Facts of a scope that follow from its others, and need not be given."""
 
 

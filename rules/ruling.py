@@ -52,6 +52,7 @@ class Ruling(Struct, frozen=True, kw_only=True):
     soft: bool = False  # going beyond the limit is told and nothing else: gates hold no call against it
     windows: dict[str, int] = {}  # of a tenant: used and limit of its day and month; absent: no limit
     unit: str = ""  # the currency of `limit` and `used` in nano-units; empty: they are tokens
+    orders: tuple[str, ...] = ()  # ids of the newest orders about the scope that were taken, oldest first
     money: dict[str, int] = {}  # of a model's day, in nano-units: charged_low, charged_high, list
     bounds: Bounds = NO_POOL
 

@@ -7,23 +7,41 @@ The latest order by its own time counts, whatever the order in which they come, 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from rules.facts import Heard, Scope
-from rules.moment import Millis
+from rules.moment import DAY, Millis
 from rules.records import Control, ControlAction, Reason, Rejected
 from rules.rulebook import BANNABLE
 
 IDS_KEPT = 200
+ORDERS_TOLD = 8
+FORGOTTEN: Millis = 3 * DAY
+"""A decision that closes nothing lives two days in Redis."""
 NETS = {4: (32, 24), 6: (128, 64, 48)}
 """Prefixes of the networks that gateways look up for an address."""
+
+_CLOSED = ("global", "tenant", "user", "ip"), "; a model is closed by a rule"
+_BANNED = BANNABLE, "; close it by kill"
+_BUDGETED = ("tenant",), ""
+HEEDED: Mapping[ControlAction, tuple[tuple[str, ...], str]] = {
+    ControlAction.KILL: _CLOSED,
+    ControlAction.RESUME: _CLOSED,
+    ControlAction.BAN: _BANNED,
+    ControlAction.UNBAN: _BANNED,
+    ControlAction.TOPUP: _BUDGETED,
+    ControlAction.SET_QUOTA: _BUDGETED,
+    ControlAction.FORGET: (("user",), ""),
+}
+"""The kinds of scope that heed an order, and what is to be done with others."""
 
 _KILLS = {ControlAction.KILL: True, ControlAction.RESUME: False}
 _BANS = {ControlAction.BAN: True, ControlAction.UNBAN: False}
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class Order(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A control as it was taken: who, when and why."""
 
     id: str
@@ -33,6 +51,21 @@ class Order(Struct, frozen=True, kw_only=True):
     why: str
     origin: str
     until: Millis | None = None
+    tokens: int | None = None
+
+
+def taken(heard: Heard, control: Control) -> Order:
+    """What is kept of a control that was heard."""
+    return Order(
+        id=control.id,
+        at=control.at,
+        action=control.action.value,
+        by=control.by,
+        why=control.why,
+        origin=heard.origin,
+        until=control.until,
+        tokens=control.tokens,
+    )
 
 
 class Switch(Struct, kw_only=True):
@@ -42,21 +75,18 @@ class Switch(Struct, kw_only=True):
     ban: Order | None = None  # the latest ban or unban
     ids: list[str] = []  # of orders taken, oldest first
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The newest of them, for the decision: who ordered sees there that it was taken."""
+        return tuple(self.ids[-ORDERS_TOLD:])
+
     def hear(self, heard: Heard) -> Order | None:
         """Take a control; the order if it is one of these and was not taken before."""
         control = heard.record
         if not isinstance(control, Control) or control.action not in _KILLS | _BANS or control.id in self.ids:
             return None
         self.ids = [*self.ids, control.id][-IDS_KEPT:]
-        order = Order(
-            id=control.id,
-            at=control.at,
-            action=control.action.value,
-            by=control.by,
-            why=control.why,
-            origin=heard.origin,
-            until=control.until,
-        )
+        order = taken(heard, control)
         if control.action in _KILLS:
             self.kill = _later(self.kill, order)
         else:
@@ -76,14 +106,20 @@ class Switch(Struct, kw_only=True):
         found = [order for order in (self.killed(now), self.banned(now)) if order is not None]
         return max(found, key=lambda order: (order.until is None, order.until or 0), default=None)
 
+    def is_past(self, at: Millis) -> bool:
+        """Whether no order is in force any more, and gates have forgotten that one was."""
+        ends = [max(order.at, order.until or 0) for order in (self.kill, self.ban) if order is not None]
+        return self.closed(at) is None and max(ends, default=at - FORGOTTEN - 1) < at - FORGOTTEN
+
 
 def addressed(control: Control) -> Scope | Rejected:
     """The scope a control is about, spelt as gateways look it up; or why nobody would heed it."""
     kind, _, name = control.scope.partition(":")
-    if control.action in _BANS and kind not in BANNABLE:
-        return _refused(f"{control.action}: of {' or '.join(BANNABLE)}; a {kind} is closed by kill")
-    if control.action in _KILLS and kind == "model":
-        return _refused(f"{control.action}: of global, tenant, user or ip; a model is closed by a rule")
+    kinds, instead = HEEDED[control.action]
+    if kind not in kinds:
+        return _refused(f"{control.action}: of {' or '.join(kinds)}, not of {control.scope[:80]}{instead}")
+    if control.until is not None and control.until <= control.at:
+        return _refused("until: does not lie after ts, so the order would never be in force")
     if kind != "ip":
         return control.scope
     net = _net(name)

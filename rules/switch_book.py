@@ -9,16 +9,13 @@ import msgspec
 from rules.control_facts import person_facts
 from rules.diary import Diary, entered
 from rules.facts import Heard, Scope, Stored, kind_of
-from rules.moment import DAY, LATEST, Millis
+from rules.moment import LATEST, Millis
 from rules.outcome import Outcome
 from rules.policy import Policy
 from rules.records import ControlAction
 from rules.ruling import Ruling, ruled
 from rules.scope_book import Situation
 from rules.switch import Order
-
-FORGOTTEN: Millis = 3 * DAY
-"""A decision that closes nothing lives two days in Redis."""
 
 
 class SwitchBook:
@@ -54,8 +51,8 @@ class SwitchBook:
     def is_over(self, until: Millis) -> bool:
         """Whether no order is in force any more and gates have forgotten that one was."""
         switch = self._row.switch
-        ends = [max(order.at, order.until or 0) for order in (switch.kill, switch.ban) if order is not None]
-        return not self._row.rules and switch.closed(until) is None and max(ends, default=until) < until - FORGOTTEN
+        ordered = switch.kill is not None or switch.ban is not None
+        return ordered and not self._row.rules and switch.is_past(until)
 
     def keys(self) -> list[str]:
         """There are none."""
@@ -76,7 +73,10 @@ class SwitchBook:
         ends = (LATEST if order is None else order.until, rulebook.wakes(kind, row.rules))
         self.wakes = min([end, *(each for each in ends if each is not None)])
         until = order.until if order is not None else verdict.until or end
-        ruling = ruled(verdict, self._policy, scope=self.scope, at=now, day=day, until=until, counter=str(row.born))
+        told = row.switch.told
+        ruling = ruled(
+            verdict, self._policy, scope=self.scope, at=now, day=day, until=until, counter=str(row.born), orders=told
+        )
         orders, self._orders = self._orders, []
         return entered(row, ruling, before, self._policy.alerts, orders=orders)
 

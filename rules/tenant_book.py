@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rules.alerts import Alert
@@ -14,6 +14,7 @@ from rules.calendar import Calendar, Day
 from rules.counter import Counter, add
 from rules.day_book import DayBook
 from rules.day_end import Refusing, refusing_after
+from rules.diary import Ordered
 from rules.facts import Heard, Partial, Scope, Stored
 from rules.marks import Marks
 from rules.moment import DAY, LATEST, SECOND, Millis
@@ -24,6 +25,7 @@ from rules.rule_memory import Held
 from rules.rulebook import Verdict
 from rules.ruling import Ruling, ruled
 from rules.scope_book import Situation
+from rules.switch import ORDERS_TOLD, Order, Switch, taken
 from rules.tenant_budget import Allowance, Grant, Window, in_force, month_of, needed_from, next_month, numbers
 from rules.tenant_facts import share, tenant_facts
 from rules.thresholds import Raised, Standing, newly_left, newly_reached
@@ -34,14 +36,6 @@ FAR = 0.5
 
 QUOTAS_KEPT = 32  # budgets set by an operator; the newest in force counts
 TOPUPS_KEPT = 1_000  # that still count; further ones are refused
-
-
-class Killed(Struct, frozen=True):
-    """An operator closed the tenant at `at`."""
-
-    at: Millis
-    why: str
-    until: Millis | None = None
 
 
 class TenantRow(Struct, kw_only=True):
@@ -55,8 +49,7 @@ class TenantRow(Struct, kw_only=True):
     quotas: list[Grant] = []
     orders: list[str] = []  # ids of what counted lately: an order counts once
     grant: int = 0  # how many orders changed a limit: each opens a new round of alerts
-    killed: Killed | None = None
-    resumed: Millis = 0
+    switch: Switch = field(default_factory=Switch)  # the latest kill or resume
     announced: Announced = Announced()
     by_window: dict[str, Raised] = {}  # day, month -> thresholds announced
     refusing: Refusing = Refusing()
@@ -74,7 +67,7 @@ class TenantBook:
         self.row = row
         self.counter = Counter(row.carried, row.closed_before)
         self.wakes: Millis = 0
-        self._ordered = False  # an operator's order came since the last ruling
+        self._orders: list[Order] = []  # that came since the last ruling
         self.adopt(policy)
 
     def adopt(self, policy: Policy) -> None:
@@ -95,11 +88,11 @@ class TenantBook:
     def hear(self, heard: Heard) -> None:
         """Take an order. The same again changes nothing."""
         order = heard.record
-        if not isinstance(order, Control) or self._knows(order.id) or not self._obey(order):
+        if not isinstance(order, Control) or self._knows(order.id) or not self._obey(heard, order):
             return
         self.row.orders = [*self.row.orders, order.id][-TOPUPS_KEPT:]
         self.row.grant += order.action in (ControlAction.TOPUP, ControlAction.SET_QUOTA)
-        self._ordered = True
+        self._orders.append(taken(heard, order))
 
     def tidy(self, now: Millis) -> list[str]:
         """Close days by the tenant's own usage: our clock alone closes none."""
@@ -122,8 +115,8 @@ class TenantBook:
         """Whether nothing of it bears on a limit any more: used again, it begins anew."""
         row = self.row
         needed = needed_from(self._calendar, row.topups, known)
-        live = bool(in_force(row.topups, self._calendar, known) or row.quotas or row.killed or row.ended)
-        return not (live or self.counter.days or any(day >= needed for day in row.closed))
+        live = bool(in_force(row.topups, self._calendar, known) or row.quotas or row.ended)
+        return row.switch.is_past(known) and not (live or self.counter.days or any(day >= needed for day in row.closed))
 
     def keys(self) -> list[str]:
         """None of its own: sums of many tenants share a row."""
@@ -138,22 +131,23 @@ class TenantBook:
         self.row.born = self.row.born or now
         windows = self.windows(now)
         wall = _wall(windows)
-        facts = tenant_facts(self.tenant, windows, wall, self._budget.over, self._closed_by(now))
+        orders, self._orders = tuple(self._orders), []
+        facts = tenant_facts(self.tenant, windows, wall, self._budget.over, self.row.switch.killed(now))
         verdict = rulebook.decide("tenant", facts, self.row.rules, now)
         self.row.rules = verdict.memory
         ruling = self._ruling(now, windows, wall, verdict)
         alerts = self._announce(ruling, windows)
         self._turn(ruling, before or self.row.told)
         closed = self._close_day(marks)
-        spoken = ruling.action != "allow" or (before is not None and before.action != "allow")
-        held = wall is not None or spoken or self._ordered
-        news = bool(alerts) or closed is not None or (held and self._is_active(ruling) and _differs(before, ruling))
-        history = news and held and _verdict(self.row.told) != _verdict(ruling)
+        held = wall is not None or _says_more(ruling) or (before is not None and _says_more(before))
+        differs = held and self._is_active(ruling) and _differs(before, ruling)
+        news = bool(orders or alerts) or closed is not None or differs
+        history = bool(orders) or (news and held and _verdict(self.row.told) != _verdict(ruling))
         if history:
             self.row.told = ruling
         turn = rulebook.wakes("tenant", self.row.rules)
-        self.wakes, self._ordered = min(self._next_change(ruling, now), LATEST if turn is None else turn), False
-        return Outcome(ruling, alerts, history, news, closed=closed)
+        self.wakes = min(self._next_change(ruling, now), LATEST if turn is None else turn)
+        return Outcome(ruling, alerts, history, news, because=lambda: Ordered(orders=orders), closed=closed)
 
     def windows(self, now: Millis) -> tuple[Window, Window]:
         """The tenant's day and month."""
@@ -171,17 +165,14 @@ class TenantBook:
     def _knows(self, name: str) -> bool:
         return name in self.row.orders or any(each.id == name for each in (*self.row.topups, *self.row.quotas))
 
-    def _obey(self, order: Control) -> bool:
+    def _obey(self, heard: Heard, order: Control) -> bool:
         """Whether the order is one for a tenant, and could be taken."""
         row = self.row
-        if order.action is ControlAction.KILL and order.at > row.resumed:
-            row.killed = Killed(order.at, f"{order.by}: {order.why}", order.until)
-        elif order.action is ControlAction.RESUME:
-            row.resumed = max(row.resumed, order.at)
-            row.killed = row.killed if row.killed and row.killed.at > order.at else None
-        elif order.tokens is None:
+        if order.action in (ControlAction.KILL, ControlAction.RESUME):
+            return row.switch.hear(heard) is not None
+        if order.tokens is None:
             return False
-        elif order.action is ControlAction.TOPUP and len(row.topups) < TOPUPS_KEPT:
+        if order.action is ControlAction.TOPUP and len(row.topups) < TOPUPS_KEPT:
             row.topups = [*row.topups, _grant(order)]
         elif order.action is ControlAction.SET_QUOTA:
             row.quotas = sorted([*row.quotas, _grant(order)], key=lambda quota: quota.at)[-QUOTAS_KEPT:]
@@ -189,13 +180,9 @@ class TenantBook:
             return False
         return True
 
-    def _closed_by(self, now: Millis) -> str | None:
-        killed = self.row.killed
-        return None if killed is None or (killed.until is not None and killed.until <= now) else killed.why
-
     def _may_wait(self, before: Ruling, now: Millis) -> bool:
         """Whether the budget is so far away that one more look a few seconds later does."""
-        if self._ordered or self.row.rules or self.row.ended is not None or before.until is None or now >= before.until:
+        if self._orders or self.row.rules or self.row.ended is not None or before.until is None or now >= before.until:
             return False
         if self._calendar.day(now) != before.day or before.policy != self._policy.hash:
             return False
@@ -204,7 +191,7 @@ class TenantBook:
 
     def _ruling(self, now: Millis, windows: tuple[Window, Window], wall: Window | None, verdict: Verdict) -> Ruling:
         day = windows[0]
-        shown, killed = wall or day, self.row.killed
+        shown, killed = wall or day, self.row.switch.killed(now)
         return ruled(
             verdict,
             self._policy,
@@ -221,6 +208,7 @@ class TenantBook:
             guarded=self._guarded(day.name),
             windows=numbers(windows),
             soft=self._budget.over == "warn",
+            orders=tuple(self.row.orders[-ORDERS_TOLD:]),
         )
 
     def _base(self, window: Window) -> int:
@@ -275,7 +263,7 @@ class TenantBook:
     def _is_active(self, ruling: Ruling) -> bool:
         """Used today or yesterday, or ordered about: of others nobody need hear."""
         days = (self._calendar.previous(ruling.day), ruling.day)
-        return self._ordered or self.row.killed is not None or any(day in self.counter.days for day in days)
+        return self.row.switch.kill is not None or any(day in self.counter.days for day in days)
 
     def _next_change(self, ruling: Ruling, now: Millis) -> Millis:
         """When time alone changes the ruling next."""
@@ -283,8 +271,10 @@ class TenantBook:
             return 0
         if not self._is_active(ruling):  # until it may be forgotten
             return self._calendar.start(f"{next_month(month_of(ruling.day))}-01") + self._policy.close_after_days * DAY
-        ends = [each.until for each in (*self.row.topups, *self.row.quotas, self.row.killed) if each and each.until]
-        return min([self._calendar.end(ruling.day), *(end for end in ends if end > now)])
+        row = self.row
+        ends = [each.until for each in (*row.topups, *row.quotas, row.switch.killed(now)) if each and each.until]
+        begins = [quota.at for quota in row.quotas]  # by a clock that is ahead of ours
+        return min([self._calendar.end(ruling.day), *(turn for turn in (*ends, *begins) if turn > now)])
 
 
 def _wall(windows: tuple[Window, Window]) -> Window | None:
@@ -320,8 +310,16 @@ def _numbers(ruling: Ruling) -> tuple[object, ...]:
     return _verdict(ruling), ruling.used, ruling.base, ruling.guarded, ruling.windows
 
 
+def _says_more(ruling: Ruling) -> bool:
+    """Than that calls are allowed: it restricts them, or a rule is tried or fails."""
+    return bool(ruling.action != "allow" or ruling.would or ruling.failed)
+
+
 def _verdict(ruling: Ruling | None) -> tuple[object, ...]:
     """What belongs into the history when it changes: not what was used."""
     if ruling is None:
         return ()
-    return (ruling.day, ruling.action, ruling.rule, ruling.wall, ruling.limit, ruling.policy, ruling.until)
+    would = tuple(would.rule for would in ruling.would)
+    failed = tuple(failure.partition(":")[0] for failure in ruling.failed)
+    verdict = (ruling.day, ruling.action, ruling.rule, ruling.wall, ruling.limit, ruling.policy, ruling.until)
+    return (*verdict, would, failed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rules.scope_facts import FactSpec, FactValue, decimal, flag, text, whole
+from rules.switch import Order
 from rules.tenant_budget import Window
 
 TENANT_FACTS: tuple[FactSpec, ...] = (
@@ -21,14 +22,15 @@ TENANT_FACTS: tuple[FactSpec, ...] = (
     whole("given", "the part of limit that an operator gave on top"),
     text("beyond", "what the policy wants beyond the budget", "degrade", "block", "warn"),
     flag("killed", "an operator closed the tenant"),
-    text("why", "the operator's words for it", "a leaked key", ""),
+    text("by", "who ordered that; empty where nobody did", "ann", ""),
+    text("why", "the reason given with it", "a leaked key", ""),
 )
 
 
 def tenant_facts(
-    tenant: str, windows: tuple[Window, Window], wall: Window | None, beyond: str, killed: str | None
+    tenant: str, windows: tuple[Window, Window], wall: Window | None, beyond: str, killed: Order | None
 ) -> dict[str, FactValue]:
-    """All facts of a tenant. `killed`: why, None if it is not."""
+    """All facts of a tenant. `killed`: the order that closes it."""
     day, month = windows
     shown = wall or day
     return {
@@ -47,7 +49,8 @@ def tenant_facts(
         "given": shown.given,
         "beyond": beyond,
         "killed": killed is not None,
-        "why": killed or "",
+        "by": "" if killed is None else killed.by,
+        "why": "" if killed is None else killed.why,
     }
 
 

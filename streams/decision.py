@@ -48,6 +48,7 @@ def to_decision(
         windows=ruling.windows,
         would={each.rule: {"action": each.action, "reason": each.reason} for each in ruling.would},
         money=ruling.money,
+        orders=ruling.orders,
         because={} if grounds is None else msgspec.to_builtins(grounds),
         **(_pool(ruling) if ruling.bounds.lag_bound else {}),
         **({} if account is None else _told(account, zone)),

@@ -75,8 +75,8 @@ class Desk:
 
 def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     """Run a worker; the exit code. Raises BrokerUnavailable and TopicError before anything starts."""
-    for section in policy.dormant():
-        log.warning("the policy's section `%s` is checked but not enforced by this version", section)
+    if rates := policy.left_to_gates():
+        log.warning("%s bind gates only where their own file says the same", ", ".join(rates))
     partitions = asyncio.run(ensure_topics(settings.kafka, settings.prefix))
     timing = asyncio.run(detect_timing(settings.kafka))
     metrics = Metrics()

@@ -73,6 +73,7 @@ class Decision:
     charged_high: int | None = None
     complete: bool = False
     readings: tuple[str, ...] = ()  # ids of the readings behind the bounds
+    orders: tuple[str, ...] = ()  # ids of the newest orders of an operator that were taken
     until: str | None = None  # when the decision ends by itself
     mode: str = "enforce"  # observe: the numbers are for looking at, gates do not hold calls against them
     prices: dict[str, int] = field(default_factory=dict)  # input, cached_input, output: nano-units per million tokens

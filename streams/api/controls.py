@@ -24,7 +24,8 @@ from aiohttp import web
 from aiokafka.errors import KafkaError
 
 from rules.intake.reader import Intake
-from rules.moment import Millis, to_datetime
+from rules.meter import AHEAD
+from rules.moment import MINUTE, Millis, to_datetime
 from rules.policy import Sender
 from rules.records import Calibration, Control, Rejected
 from streams.api.door import Door, kind_of
@@ -120,6 +121,8 @@ class Controls:
             raise RefusedError(403, f"the sender {sender.name} may not send {kind_of(found)}")
         if why := unheeded(found):
             raise RefusedError(400, why)
+        if found.at > self._clock() + AHEAD:
+            raise RefusedError(400, f"ts: lies more than {AHEAD // MINUTE} min ahead of the clock")
         return found
 
     async def _send(self, order: Order, sender: Sender) -> Answer:

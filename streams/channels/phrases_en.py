@@ -228,7 +228,7 @@ RULES: dict[str, Phrase] = {
         "Find the cause first. Then blastdoor resume global, which grants the same amount once more.",
     ),
     **dict.fromkeys(
-        ("user-killed", "ip-killed"),
+        ("user-killed", "ip-killed", "tenant-closed"),
         Phrase(
             "{who} is closed by an operator",
             "No call of it passes until somebody resumes, so it costs nothing.",

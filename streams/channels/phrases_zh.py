@@ -228,7 +228,7 @@ RULES: dict[str, Phrase] = {
         "先查明原因，再执行 blastdoor resume global；恢复后可再花同样的金额。",
     ),
     **dict.fromkeys(
-        ("user-killed", "ip-killed"),
+        ("user-killed", "ip-killed", "tenant-closed"),
         Phrase(
             "{who} 已被管理员关闭",
             "恢复之前它的调用一律不放行，不产生费用。",

@@ -48,7 +48,7 @@ def command(ctx: click.Context, kafka: str | None, policy: str | None, prefix: s
     ctx.obj = Settings.from_environment(kafka=kafka, policy=policy, prefix=prefix)
 
 
-@command.command("list")
+@command.command("list", epilog="\b\nExample:\n  blastdoor alerts list --undelivered --limit 10")
 @click.option("--undelivered", is_flag=True, help="Only those that did not arrive everywhere.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1), help="The newest so many.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line: the alert with its outcomes.")
@@ -64,7 +64,7 @@ def show(settings: Settings, *, undelivered: bool, limit: int, as_json: bool) ->
         click.echo(f"{len(found)} alert{'' if len(found) == 1 else 's'}, {min(limit, len(found))} shown")
 
 
-@command.command("resend")
+@command.command("resend", epilog="\b\nExample:\n  blastdoor alerts resend 65c419c83402 --to on-call")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @click.option(
     "--to", "channels", multiple=True, metavar="CHANNEL", help="Also where it has arrived. [where it did not]"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from rules.policy import Policy
+from rules.policy import Budget, Policy
 from rules.policy_check.schema import schema as policy_schema
 from streams.policy_file import PolicyError, default_rules, load_policy, load_references
 
@@ -52,8 +52,15 @@ def summary(policy: Policy) -> Iterator[str]:
     yield f"rules: {built_in} built in, {len(policy.rules) - built_in} of your own"
     shares = ", ".join(f"{share:.0%}" for share in alerts.thresholds)
     yield f"alerts: at {shares or 'no share'} of a limit, to {', '.join(alerts.send) or 'nobody'}"
+    yield f"tenants: {_budget(policy.tenant_default)}; with a budget of their own: {len(policy.tenants)}"
     if (spend := policy.spend) is not None:
         costs = "tokens beyond the free pool" if spend.basis == "charged" else "every token"
         yield f"spend: everything closes at {spend.daily:,} {spend.currency} a day; what counts: {costs}"
-    if dormant := policy.dormant():
-        yield f"checked, but not enforced by this version: {', '.join(dormant)}"
+    if rates := policy.left_to_gates():
+        yield f"held by gates, each by its own file, not by this one: {', '.join(rates)}"
+
+
+def _budget(budget: Budget) -> str:
+    windows = {"day": budget.daily_tokens, "month": budget.monthly_tokens}
+    given = [f"{tokens:,} tokens a {window}" for window, tokens in windows.items() if tokens is not None]
+    return f"{', '.join(given)}, beyond it {budget.over}" if given else "no budget"

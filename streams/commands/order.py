@@ -31,6 +31,7 @@ from streams.publish.client import open_redis
 from streams.topics import BrokerUnavailable, TopicError
 from streams.wall_clock import wall_clock
 
+KINDS = ("tenant", "model", "user", "ip")
 UNSEEN = 3  # exit code: sent, and no decision tells of it yet
 
 _END = (
@@ -39,13 +40,19 @@ _END = (
 )
 
 
+def _example(*lines: str) -> str:
+    return "\b\n" + "\n".join(
+        ["Example:" if len(lines) == 1 else "Examples:", *(f"  blastdoor {line}" for line in lines)]
+    )
+
+
 def _ending(command: Any) -> Any:
     for option in _END:
         command = option(command)
     return command
 
 
-@click.command("kill")
+@click.command("kill", epilog=_example('kill --why "a leaked key"', "kill tenant:acme --for 2h --why unpaid"))
 @click.argument("scope", default="global")
 @_ending
 @asked
@@ -54,7 +61,7 @@ def kill(given: Asked, scope: str, until: datetime | None, lasting: Millis | Non
     give(given, {"action": "kill", "scope": scope} | _until(given, until, lasting))
 
 
-@click.command("resume")
+@click.command("resume", epilog=_example('resume --why "the key is revoked"', "resume tenant:acme --why paid"))
 @click.argument("scope", default="global")
 @asked
 def resume(given: Asked, scope: str) -> None:
@@ -62,7 +69,12 @@ def resume(given: Asked, scope: str) -> None:
     give(given, {"action": "resume", "scope": scope})
 
 
-@click.command("topup")
+@click.command(
+    "topup",
+    epilog=_example(
+        "topup acme 100000 --why bought", "topup acme 100000 --until 2099-09-30 --why 'a pack' --id invoice-42"
+    ),
+)
 @click.argument("tenant")
 @click.argument("tokens", type=click.IntRange(1))
 @_ending
@@ -72,16 +84,22 @@ def topup(given: Asked, tenant: str, tokens: int, until: datetime | None, lastin
     give(given, {"action": "topup", "scope": _tenant(tenant), "tokens": tokens} | _until(given, until, lasting))
 
 
-@click.command("quota")
+@click.command(
+    "quota", epilog=_example("quota acme 3000000 --why 'a new contract'", "quota acme 0 --for 1d --why 'a drill'")
+)
 @click.argument("tenant")
 @click.argument("tokens", type=click.IntRange(0))
+@_ending
 @asked
-def quota(given: Asked, tenant: str, tokens: int) -> None:
-    """Set the daily budget of TENANT, in place of the policy's, to so many TOKENS."""
-    give(given, {"action": "set_quota", "scope": _tenant(tenant), "tokens": tokens})
+def quota(given: Asked, tenant: str, tokens: int, until: datetime | None, lasting: Millis | None) -> None:
+    """Set the daily budget of TENANT, in place of the policy's, to so many TOKENS, until the next or until a time."""
+    give(given, {"action": "set_quota", "scope": _tenant(tenant), "tokens": tokens} | _until(given, until, lasting))
 
 
-@click.command("ban")
+@click.command(
+    "ban",
+    epilog=_example("ban ip:203.0.113.0/24 --for 2d --why 'a script'", "ban user:acme/u1 --why 'a shared account'"),
+)
 @click.argument("scope")
 @_ending
 @asked
@@ -90,7 +108,7 @@ def ban(given: Asked, scope: str, until: datetime | None, lasting: Millis | None
     give(given, {"action": "ban", "scope": scope} | _until(given, until, lasting))
 
 
-@click.command("unban")
+@click.command("unban", epilog=_example("unban ip:203.0.113.0/24 --why 'it was a proxy'"))
 @click.argument("scope")
 @asked
 def unban(given: Asked, scope: str) -> None:
@@ -98,7 +116,7 @@ def unban(given: Asked, scope: str) -> None:
     give(given, {"action": "unban", "scope": scope})
 
 
-@click.command("calibrate")
+@click.command("calibrate", epilog=_example("calibrate deepseek-v4-flash 2242178 --why 'the console'"))
 @click.argument("model")
 @click.argument("pool", type=click.IntRange(0))
 @click.option("--day", default="", help="The day at whose start the console showed it. [today]")
@@ -113,7 +131,8 @@ def calibrate(given: Asked, model: str, pool: int, day: str, *, force: bool) -> 
 
 
 def _tenant(name: str) -> str:
-    return name if name.startswith("tenant:") else f"tenant:{name}"
+    """The scope of a tenant's name; another kind of scope stays what it is, and is refused as such."""
+    return name if name.partition(":")[0] in KINDS and ":" in name else f"tenant:{name}"
 
 
 def _until(given: Asked, until: datetime | None, lasting: Millis | None) -> dict[str, Any]:

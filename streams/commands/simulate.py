@@ -43,7 +43,13 @@ class Sum(NamedTuple):
     blocks: int
 
 
-@click.command("simulate")
+@click.command(
+    "simulate",
+    epilog="""\b
+Examples:
+  blastdoor simulate --days 1008 --seed 1 --buffer 0
+  blastdoor simulate --kind stall-3h --formula interval --formula v6""",
+)
 @click.option("--days", type=click.IntRange(1), default=90, show_default=True, help="Model-days in total.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Same seed, same days.")
 @click.option("--formula", "formulas", multiple=True, type=click.Choice(list(FORMULAS)), help="Only these. [all]")

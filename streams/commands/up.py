@@ -31,7 +31,13 @@ FILE = click.Path(path_type=Path)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-@click.command(name="up")
+@click.command(
+    name="up",
+    epilog="""\b
+Examples:
+  blastdoor up --policy policy.yaml --http 127.0.0.1:6066
+  blastdoor up --clock event --workers 2 --log-dir logs""",
+)
 @click.option("--workers", type=click.IntRange(1, 16), default=1, show_default=True, help="How many share the work.")
 @click.option("--policy", metavar="FILE", help="Policy; without one the built-in defaults hold. [BLASTDOOR_POLICY]")
 @click.option("--http", metavar="HOST:PORT", help="The first worker's metrics and API. [a free port]")

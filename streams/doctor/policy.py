@@ -49,9 +49,9 @@ def _holes(policy: Policy) -> list[Finding]:
         found.append(warning("channels", "nobody is alerted", "name a channel in alerts.send"))
     if not policy.providers:
         found.append(note("providers", "nobody is asked for balances", "name a provider, or produce readings yourself"))
-    found += [
-        warning(PART, f"`{section}` is checked but not enforced", "do not rely on it") for section in policy.dormant()
-    ]
+    if rates := policy.left_to_gates():
+        what = f"{', '.join(rates)} bind gates only where their own file says the same"
+        found.append(warning(PART, what, "compare with each gate's per_ip and per_user"))
     counting = [gateway.name for gateway in policy.gateways.values() if gateway.usage == "daily_usage"]
     if counting and len(policy.gateways) > len(counting):
         what = f"usage is read from daily_usage of {', '.join(counting)} while other gateways send events"

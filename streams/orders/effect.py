@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -18,37 +17,18 @@ PAUSE = 0.05
 TROUBLES = (RedisError, OSError, ValueError)  # ValueError: a decision that cannot be read
 REFUSING = (Action.BLOCK, Action.KILL)
 
-Shows = Callable[[Decision | None, Decision | None], bool]
-
-
-def _closed(_: Decision | None, after: Decision | None) -> bool:
-    return after is not None and after.action in REFUSING
-
-
-def _opened(_: Decision | None, after: Decision | None) -> bool:
-    return after is None or after.action not in REFUSING
-
-
-def _numbers(before: Decision | None, after: Decision | None) -> bool:
-    """A budget is of a day and of a month: what shows is that something of the scope was decided anew."""
-    return after is not None and (before is None or after.version > before.version)
-
-
-_SHOWS: dict[ControlAction, Shows] = {
-    ControlAction.KILL: _closed,
-    ControlAction.BAN: _closed,
-    ControlAction.RESUME: _opened,
-    ControlAction.UNBAN: _opened,
-    ControlAction.TOPUP: _numbers,
-    ControlAction.SET_QUOTA: _numbers,
-}
+CLOSING = (ControlAction.KILL, ControlAction.BAN)
+OPENING = (ControlAction.RESUME, ControlAction.UNBAN)
 
 
 def shows(order: Order, before: Decision | None, after: Decision | None) -> bool:
-    """Whether the decision since tells of the order."""
+    """Whether the decision since tells of the order; of one that closes, that it is closed, where decisions bind."""
     if isinstance(order, Calibration):
         return after is not None and (order.id in after.readings or (before is not None and _pool(before, after)))
-    return _SHOWS[order.action](before, after)
+    if after is None:
+        return order.action in OPENING  # nothing is said of the scope any more
+    closed = after.action in REFUSING or after.mode == "observe"
+    return order.id in after.orders and (closed or order.action not in CLOSING)
 
 
 def _pool(before: Decision, after: Decision) -> bool:

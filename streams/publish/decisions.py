@@ -26,10 +26,11 @@ def decision_call(keys: Keys, decision: Decision, lives: Millis) -> Call:
 def lifetime(decision: Decision, now: Millis) -> Millis:
     """How long the key lives if nobody writes it again, in ms; 0 is without end.
 
-    A kill (a ban is one of a user or address) ends when it says, or never: it must outlive any engine. A block that
-    lasts longer than two days is kept to its end. An end that has passed leaves a minute for the next decision to come.
+    A kill (a ban is one of a user or address) ends when it says, or never: it must outlive any engine. A block or
+    degradation that lasts longer than two days is kept to its end. An end that has passed leaves a minute for the next
+    decision to come.
     """
     ends = None if decision.until is None else from_datetime(datetime.fromisoformat(decision.until)) - now
     if decision.action is Action.KILL:
         return 0 if ends is None else max(ends, MINUTE)
-    return max(LIFE, ends or 0) if decision.action is Action.BLOCK else LIFE
+    return max(LIFE, ends or 0) if decision.action in (Action.BLOCK, Action.DEGRADE) else LIFE

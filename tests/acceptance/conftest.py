@@ -56,18 +56,19 @@ class Deployment:
             for value in values:
                 await producer.send(topic, value, key=key)
 
-    async def decision(self, model: str = MODEL) -> Decision | None:
-        found = await self.redis.hgetall(self.keys.decision(f"model:{model}"))
+    async def decision(self, model: str = MODEL, scope: str = "") -> Decision | None:
+        found = await self.redis.hgetall(self.keys.decision(scope or f"model:{model}"))
         return Decision.from_hash(found) if found else None
 
-    async def decided(self, wanted: Callable[[Decision], bool], model: str = MODEL) -> Decision:
-        """The first decision of a model that is as wanted."""
+    async def decided(self, wanted: Callable[[Decision], bool], model: str = MODEL, *, scope: str = "") -> Decision:
+        """The first decision of a model, or of another scope, that is as wanted."""
 
         async def look() -> Decision | None:
-            found = await self.decision(model)
+            found = await self.decision(model, scope)
             return found if found is not None and wanted(found) else None
 
-        return await eventually(look)
+        found: Decision = await eventually(look)
+        return found
 
     async def records(self, topic: str) -> list[Any]:
         """Everything on a topic."""

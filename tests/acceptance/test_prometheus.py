@@ -123,6 +123,8 @@ async def test_every_query_finds_something(deploy: Callable[..., Any], tmp_path:
     policy.write_text(
         "spend: {daily: 500, currency: CNY, basis: charged}\n"
         f"prices: {{{MODEL}: {{input: 1, cached_input: 0.2, output: 2}}}}\n"
+        "rules:\n"
+        "  - {name: on-trial, scope: model, when: used > 0, then: {action: block}, says: it is used, dry_run: true}\n"
     )
     async with deploy(event_clock=True, policy=str(policy)) as deployment, guarding(deployment, gate) as guard:
         targets = {"blastdoor": deployment.stack.http[0], "poller": poller, "gate": gate}

@@ -70,6 +70,20 @@ def test_free_tokens_never_close_the_switch() -> None:
     assert ruling.money == {"charged_low": 0, "charged_high": 0, "list": 1_999_000 * TOKEN}
 
 
+@given(st.lists(st.tuples(st.integers(0, 250_000), st.integers(0, 3)), min_size=1, max_size=8))
+def test_no_course_of_free_tokens_costs(steps: list[tuple[int, int]]) -> None:
+    """Whatever is used while tokens are left, and however far readings are behind within the bound: no money, open."""
+    story, used = with_pool(), [0]
+    for number, (tokens, behind) in enumerate(steps, 1):
+        at = T0 + 2 * HOUR + number * 8 * MINUTE
+        story.use(at - MINUTE, min(tokens, 1_990_000 - used[-1]))
+        used.append(min(used[-1] + tokens, 1_990_000))
+        story.rule(at - MINUTE)
+        story.read(at, 2_000_000 - used[max(0, number - behind)])
+        story.rule(at)
+        assert (story.spent(), story.global_action()) == (0, "allow")
+
+
 def test_every_token_counts_with_basis_list() -> None:
     """The same usage closes the switch where every token counts."""
     story = with_pool(Policy(spend=Spend(daily=Decimal(500), basis="list"), prices={"m": (PRICE,)}))

@@ -124,6 +124,10 @@ def test_addresses_are_spelt_as_gates_look_them_up(given: str, scope: str) -> No
         ("kill", "model:m"),
         ("ban", "ip:10.0.0.0/8"),
         ("unban", "ip:fe80::/10"),
+        ("topup", "user:acme/u1"),
+        ("topup", "global"),
+        ("set_quota", "model:m"),
+        ("forget", "tenant:acme"),
     ],
 )
 def test_an_order_that_nobody_would_heed_is_refused(action: str, scope: str) -> None:

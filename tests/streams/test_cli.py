@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from click.testing import CliRunner
 
@@ -10,10 +12,11 @@ from streams.cli import COMMANDS, main
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_help(name: str) -> None:
-    """With its usage."""
+    """With its usage, and with an example that begins as a command of ours."""
     found = CliRunner().invoke(main, [name, "--help"])
     assert found.exit_code == 0
     assert found.output.startswith(f"Usage: main {name}")
+    assert re.search(rf"Examples?:\n[^-]* blastdoor {name}\b", found.output)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_the_example_of_the_design_loads(write: Write) -> None:
     assert policy.limits["per_ip"] == Rate(calls=10, per=MINUTE)
     assert policy.tenant_default.monthly_tokens == 10_000_000
     assert policy.channels["feishu-main"].secret == "signing-key"
-    assert policy.dormant() == ("limits",)
+    assert policy.left_to_gates() == ("limits.per_ip", "limits.per_user")
 
 
 def test_no_file_means_the_defaults_with_the_built_in_rules() -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from random import Random
+from typing import Any
+
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from rules.facts import Heard
 from rules.moment import HOUR, MINUTE
 from rules.policy import Budget, Mode, Policy, RuleSpec
-from rules.records import ControlAction
+from rules.records import Control, ControlAction
 from rules.ruling import Ruling
 from streams.decision import to_decision
+from streams.policy_file import default_rulebook
 from tests.rules.tenants.story import Story
 
 TOPUP, QUOTA = ControlAction.TOPUP, ControlAction.SET_QUOTA
@@ -174,6 +182,15 @@ def test_a_quota_takes_the_place_of_the_policy() -> None:
     assert told(story.tick("2026-08-14 12:00"))[2] == 900
 
 
+def test_a_quota_from_a_fast_clock_begins_by_itself() -> None:
+    """Nobody calls, and it is looked at when its own time comes."""
+    story = Story(budget(daily_tokens=100))
+    story.use("2026-08-13 10:00", 60)
+    story.order("2026-08-13 10:05", ControlAction.SET_QUOTA, 50)
+    assert told(story.tick("2026-08-13 10:01"))[2] == 100
+    assert told(story.tick("2026-08-13 10:05")) == ("degrade", "day", 50, 60)
+
+
 def test_nothing_is_held_against_tenants_without_a_budget() -> None:
     """No budget is no limit, never zero; a budget of zero refuses the first token."""
     story = Story(Policy())
@@ -257,3 +274,71 @@ def test_a_rule_waits_and_lasts_over_a_restart() -> None:
     assert (banned.rule, banned.until) == ("greedy", story.at("2026-08-13 10:40"))
     story.restart()
     assert told(story.tick("2026-08-13 10:39:59"))[0] == "block"
+
+
+@given(
+    orders=st.lists(st.tuples(st.sampled_from(["kill", "resume"]), st.integers(0, 90)), min_size=1, max_size=6),
+    shuffled=st.randoms(use_true_random=False),
+)
+def test_orders_about_a_tenant_hold_as_for_anybody(orders: list[tuple[str, int]], shuffled: Random) -> None:
+    """The latest by its own time counts, in whatever order they come and whatever is repeated: one switch for all
+    kinds of scope."""
+    judges = {"tenant:acme": Story().judge, "user:acme/u1": Story().judge}
+    heard = [(f"{place}", kind, minute * MINUTE) for place, (kind, minute) in enumerate(orders)]
+    heard += heard[:2]
+    shuffled.shuffle(heard)
+    for scope, judge in judges.items():
+        for name, kind, at in heard:
+            order = Control(
+                id=name, at=at, action=ControlAction(kind), scope=scope, by="lin", why="x", until=at + 30 * MINUTE
+            )
+            judge.apply(Heard(scope, order, "controls/0/1"))
+    for now in range(90 * MINUTE, 125 * MINUTE, 7 * MINUTE):
+        for judge in judges.values():
+            judge.rule(now, every=True)
+        tenant, user = (judge.ruling(scope) for scope, judge in judges.items())
+        assert tenant is not None
+        assert user is not None
+        assert (tenant.action == "kill") == (user.action == "kill")
+
+
+def test_every_order_about_a_tenant_is_in_the_history() -> None:
+    """With who, when and why, also one that changes nothing; a repeat is none. The decision tells its id."""
+    story = Story(budget(daily_tokens=1_000))
+    story.use("2026-08-13 10:00", 1)
+    entries: list[Any] = []
+    given = (ControlAction.TOPUP, 5), (ControlAction.RESUME, None), (ControlAction.KILL, None)
+    for minute, (action, tokens) in enumerate(given, 1):
+        order = story.order(f"2026-08-13 10:0{minute}", action, tokens, id=action.value, until="2026-08-13 12:00")
+        story.hear(order)
+        outcomes = [each for each in story.judge.rule(story.at("2026-08-13 10:05"), every=True) if each.history]
+        entries += [msgspec.to_builtins(story.judge.grounds(outcome)) for outcome in outcomes]
+        story.hear(order)
+        assert not any(each.history for each in story.judge.rule(story.at("2026-08-13 10:06"), every=True))
+    told_of = [order for entry in entries for order in entry["orders"]]
+    assert [(each["id"], each["action"], each["by"], each["why"]) for each in told_of] == [
+        (name, name, "lin", "asked for") for name in ("topup", "resume", "kill")
+    ]
+    ruling = story.tick("2026-08-13 10:07")
+    assert ruling is not None
+    assert (ruling.reason, ruling.orders) == ("tenant acme was closed by lin: asked for", ("topup", "resume", "kill"))
+    assert told(story.tick("2026-08-13 12:00"))[0] == "allow"
+
+
+def test_a_trial_is_in_the_history_and_binds_once_adopted() -> None:
+    """`dry_run` of a rule about a tenant without a budget: told once, bound by the policy that drops the word, with
+    what the rule remembered."""
+    rule = RuleSpec(
+        name="greedy", scope="tenant", when="used > 100", action="block", says="too much", lasting=10 * MINUTE,
+        clear="used > 1000", dry_run=True,
+    )  # fmt: skip
+    story = Story(Policy(rules=(rule,)).hashed())
+    story.use("2026-08-13 10:00", 101)
+    now = story.at("2026-08-13 10:10")
+    (outcome,) = story.judge.rule(now, every=True)
+    assert (outcome.history, outcome.ruling.action) == (True, "allow")
+    assert [would.action for would in outcome.ruling.would] == ["block"]
+    bound = Policy(rules=(replace(rule, dry_run=False),)).hashed()
+    story.judge.adopt(bound, default_rulebook(bound))
+    (outcome,) = story.judge.rule(now + 1, every=True)
+    assert (outcome.history, outcome.ruling.action, outcome.ruling.policy) == (True, "block", bound.hash)

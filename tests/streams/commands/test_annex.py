@@ -65,3 +65,10 @@ def test_a_clause_without_a_number_is_no_contract(path: Path) -> None:
         "tenants.default.monthly_tokens", "limits.per_user", "limits.per_ip", "spend.daily",
     ]  # fmt: skip
     assert "(no monthly amount in the policy)" in found.stdout
+
+
+def test_what_is_only_observed_is_no_contract(path: Path) -> None:
+    """Its numbers are decided and shown, and bind nobody: the exit code says so."""
+    path.write_text(POLICY + "mode: observe\n")
+    found = run("--policy", path)
+    assert (found.exit_code, "nothing of this is enforced" in found.stderr) == (1, True)

@@ -45,7 +45,8 @@ def test_a_good_file_is_summed_up(path: Path) -> None:
     assert f"rules: {len(default_rules())} built in, 0 of your own" in found.output
     assert "alerts: at 80%, 100% of a limit, to main" in found.output
     assert "spend: everything closes at 500 CNY a day; what counts: tokens beyond the free pool" in found.output
-    assert "not enforced by this version: limits" in found.output
+    assert "tenants: no budget; with a budget of their own: 0" in found.output
+    assert "held by gates, each by its own file, not by this one: limits.per_" in found.output
     assert "secret-token" not in found.output
 
 

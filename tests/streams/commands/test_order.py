@@ -33,6 +33,7 @@ def run(*arguments: str) -> Result:
         pytest.param(["kill", "model:m", *REASON], "a model is closed by a rule", id="a model"),
         pytest.param(["kill", "--for", "2h", "--until", "2099-01-01", *REASON], "give one of them", id="two ends"),
         pytest.param(["topup", "acme", "0", *REASON], "0 is not in the range", id="nothing to give"),
+        pytest.param(["topup", "user:acme/u1", "5", *REASON], "topup: of tenant, not of user:acme/u1", id="of a user"),
         pytest.param(["quota", "acme", "many", *REASON], "is not a valid integer", id="no number"),
         pytest.param(["calibrate", "m", "7", "--day", "yesterday", *REASON], "is not a date", id="no day"),
         pytest.param(["kill", "--why", "   ", "--by", "lin"], "consists of white space", id="no reason"),
@@ -92,6 +93,7 @@ async def test_an_order_that_shows_is_told_with_the_decision(target: Target, red
     killed = Decision(
         scope="global", action=Action.KILL, rule="kill-switch", reason="closed by lin", day="2026-08-13",
         decided_at="2026-08-13T11:08:00.000+08:00", version=(1, 1),
+        orders=("o-1",),
     )  # fmt: skip
 
     async def decide() -> None:
@@ -101,7 +103,8 @@ async def test_an_order_that_shows_is_told_with_the_decision(target: Target, red
 
     deciding = asyncio.create_task(decide())
     command: Callable[..., Any] = run
-    found = await asyncio.to_thread(command, "kill", *REASON, "--within", "60", "--redis", redis_url, *target.options)
+    words = ["kill", "--id", "o-1", *REASON, "--within", "60", "--redis", redis_url, *target.options]
+    found = await asyncio.to_thread(command, *words)
     await deciding
     assert found.exit_code == 0, found.output
     assert "global is now kill: closed by lin" in found.stdout

@@ -41,7 +41,7 @@ async def test_the_policy_leads_to_the_receiver() -> None:
             assert channel.secret not in text
             assert channel.url not in text
         assert loaded.alerts.send == tuple(CHANNELS)
-        assert loaded.dormant() == ()
+        assert loaded.left_to_gates() == ()
         assert not path.parent.exists()
 
 

@@ -234,13 +234,12 @@ def test_a_policy_with_mistakes(tmp_path: Path) -> None:
 
 
 def test_a_policy_that_does_not_bind(tmp_path: Path) -> None:
-    """Observing, alerting nobody, sections without effect, two ways of counting: each is told."""
+    """Observing, alerting nobody, rates that only gates hold, two ways of counting: each is told."""
     text = (
-        "mode: observe\ntenants: {default: {daily_tokens: 5}}\n"
-        "gateways: {a: {usage: daily_usage, hashes: [h]}, b: {usage: events}}\n"
+        "mode: observe\nlimits: {per_ip: 5/min}\ngateways: {a: {usage: daily_usage, hashes: [h]}, b: {usage: events}}\n"
     )
     _, found = examine(tmp_path, text)
-    for part in ("mode is observe", "nobody is alerted", "`tenants` is checked", "usage is read from daily_usage of a"):
+    for part in ("mode is observe", "nobody is alerted", "limits.per_ip bind", "usage is read from daily_usage of a"):
         assert part in wrong(found)
 
 

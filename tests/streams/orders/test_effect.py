@@ -11,6 +11,8 @@ from redis.asyncio import Redis
 from rules.records import Calibration, Control, ControlAction
 from streams.orders.effect import Sight, shows
 
+TAKEN = ("earlier", "o")
+
 
 def decision(n: int = 1, action: Action = Action.ALLOW, **fields: Any) -> Decision:
     return Decision(
@@ -26,21 +28,25 @@ def control(action: ControlAction) -> Control:
     ("action", "before", "after", "shown"),
     [
         pytest.param("kill", decision(), decision(2), False, id="calls are still allowed"),
-        pytest.param("kill", decision(), decision(2, Action.KILL), True, id="closed"),
+        pytest.param("kill", decision(), decision(2, orders=TAKEN), False, id="a newer word holds"),
+        pytest.param("kill", decision(), decision(2, Action.KILL), False, id="closed by somebody else"),
+        pytest.param("kill", decision(), decision(2, Action.KILL, orders=TAKEN), True, id="closed"),
+        pytest.param("kill", None, decision(2, orders=TAKEN, mode="observe"), True, id="nothing binds"),
         pytest.param("kill", None, None, False, id="nothing was ever decided"),
         pytest.param("resume", decision(1, Action.KILL), decision(1, Action.KILL), False, id="still closed"),
-        pytest.param("resume", decision(1, Action.KILL), decision(2), True, id="open again"),
-        pytest.param("ban", None, decision(1, Action.BLOCK), True, id="banned"),
+        pytest.param("resume", decision(1, Action.KILL), decision(2, orders=TAKEN), True, id="open again"),
+        pytest.param("resume", None, decision(2, Action.KILL, orders=TAKEN), True, id="something else closes it"),
+        pytest.param("ban", None, decision(1, Action.BLOCK, orders=TAKEN), True, id="banned"),
         pytest.param("unban", decision(1, Action.BLOCK), None, True, id="nothing is said of it any more"),
         pytest.param("topup", decision(), decision(), False, id="nothing new"),
-        pytest.param("set_quota", decision(), decision(2), True, id="decided anew"),
-        pytest.param("topup", None, decision(), True, id="decided for the first time"),
+        pytest.param("set_quota", decision(), decision(2), False, id="decided anew, of something else"),
+        pytest.param("topup", None, decision(orders=TAKEN), True, id="taken"),
     ],
 )
 def test_a_control_shows_in_what_gateways_read(
     action: str, before: Decision | None, after: Decision | None, shown: bool
 ) -> None:
-    """Closing shows as a refusal, opening as its absence, a budget as a newer decision."""
+    """By the order's id; closing as a refusal besides, opening also where nothing is decided any more."""
     assert shows(control(ControlAction(action)), before, after) is shown
 
 

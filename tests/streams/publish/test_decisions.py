@@ -27,6 +27,7 @@ TONIGHT, LATER, BEFORE = (
         pytest.param(Action.UNKNOWN, None, LIFE, id="two days without an end, too"),
         pytest.param(Action.BLOCK, TONIGHT, LIFE, id="a block of today as long as any"),
         pytest.param(Action.BLOCK, LATER, 18 * DAY, id="a block of a month to its end"),
+        pytest.param(Action.DEGRADE, LATER, 18 * DAY, id="a month's budget that is used up, too"),
         pytest.param(Action.BLOCK, None, LIFE, id="a block always ends"),
         pytest.param(Action.KILL, TONIGHT, 12 * HOUR, id="a kill to its own end"),
         pytest.param(Action.KILL, LATER, 18 * DAY, id="a long kill, too"),
