@@ -37,9 +37,14 @@ class Book:
         self._tombstones: list[bytes] = []
 
     @property
+    def is_new(self) -> bool:
+        """Nothing is written under this owner yet."""
+        return self.flush == 0
+
+    @property
     def unfinished(self) -> bool:
         """There is something to write even if nothing changes."""
-        return self.flush == 0 or bool(self._tombstones)
+        return self.is_new or bool(self._tombstones)
 
     @property
     def withdrawal(self) -> list[Entry]:

@@ -187,7 +187,7 @@ class Lease:
         for event in (self._changed, self._pressed, self._current):
             event.clear()
         position = self._begun = self.position
-        whole = self._ending or self._book.unfinished or self._comes_round(began)
+        whole = self._ending or self._book.is_new or self._comes_round(began)
         flush = self.step.flush(self.partition, self._moment(whole)) or _NOTHING
         if self._last is not None:
             self._record, self._last = fingerprint(self._last), None
@@ -210,7 +210,7 @@ class Lease:
 
     def _page(self, flush: Flush, position: int, whole: bool) -> Page | None:
         """What to write; a position alone is not worth a row more than once in a while."""
-        if not (flush.rows or self._book.unfinished or (whole and position != self.flushed)):
+        if not (flush.rows or (whole and (self._book.unfinished or position != self.flushed))):
             return None
         return self._book.write(flush.rows, incarnation=self._incarnation, position=position, record=self._record)
 

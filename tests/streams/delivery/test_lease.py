@@ -283,6 +283,28 @@ async def test_a_whole_flush_comes_once_in_a_while(
     assert not any(whole[1:-1])
 
 
+async def test_a_deleted_row_makes_no_whole_flush(
+    lease: Lease, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left of it is removed with the next one that comes anyway: some steps delete a row in every one."""
+    monkeypatch.setattr(lease_module, "IDLE_SECONDS", 1e9)
+    whole: list[bool] = []
+
+    def flush(_: int, moment: Moment) -> Flush:
+        whole.append(moment.whole)
+        return Flush([Output("out", 0, b"k", b"%d" % lease.step.total)], {"row": None if len(whole) > 1 else 1})
+
+    lease.step.flush = flush
+    lease.start()
+    for offset in range(3):
+        await broker.until(lambda: ("outputs", [b"%d" % offset]) in broker.arrived)  # noqa: B023
+        lease.handle(records(offset))
+    await broker.until(lambda: ("outputs", [b"3"]) in broker.arrived)
+    await lease.settle()
+    assert (whole[0], whole[-1]) == (True, True)
+    assert not any(whole[1:-1])
+
+
 async def test_while_the_worker_catches_up_a_step_is_asked_less_often(
     lease: Lease, broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
