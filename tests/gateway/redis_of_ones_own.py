@@ -28,7 +28,7 @@ class OwnRedis:
     def start(self) -> None:
         """Returns when it answers."""
         self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while True:
             try:
                 with Redis.from_url(self.url) as client:

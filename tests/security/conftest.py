@@ -95,7 +95,7 @@ def secured_redis(authority: Authority, tmp_path_factory: pytest.TempPathFactory
 
 
 def _await(url: str) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     with Redis.from_url(url) as client:
         while True:
             try:

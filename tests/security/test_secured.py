@@ -101,7 +101,7 @@ def test_a_worker_needs_no_more_rights_than_the_page_says(
     seen = subprocess.run(
         ["ps", "-o", "args", "-p", str(process.pid)], capture_output=True, text=True, check=True
     ).stdout
-    with urllib.request.urlopen(f"http://{http}/metrics", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://{http}/metrics", timeout=30) as answer:
         seen += answer.read().decode()
     process.terminate()
     _, said = process.communicate(timeout=30)

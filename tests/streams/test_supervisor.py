@@ -95,7 +95,7 @@ async def test_a_worker_deaf_to_sigterm_is_killed() -> None:
     supervisor = Supervisor("deaf", DEAF)
     task = asyncio.create_task(supervisor.run())
     await until(lambda: "deaf" in supervisor.last_words())
-    await asyncio.wait_for(supervisor.stop(patience=0.1), 5)
+    await asyncio.wait_for(supervisor.stop(patience=0.1), 60)
     await asyncio.wait_for(task, 5)
 
 

@@ -96,10 +96,10 @@ def test_it_polls_until_a_signal(target: Target, redis_url: str, policy: Path) -
     process = subprocess.Popen([*argv, *target.options], cwd=ROOT, env=environment, stderr=subprocess.PIPE)
     try:
         assert len(asyncio.run(target.read_all(target.topics.balances, 1))) == 1
-        with urllib.request.urlopen(f"http://{http}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{http}/metrics", timeout=30) as answer:
             assert b'blastdoor_polls_total{provider="own",why="first"} 1.0' in answer.read()
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
         assert process.returncode == 0
     finally:
         process.kill()

@@ -64,7 +64,7 @@ class ReplaceableBroker:
             return False
 
 
-async def until(condition: Callable[[], bool], what: str, seconds: float = 15.0) -> None:
+async def until(condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
     """Wait for something another process does."""
     try:
         async with asyncio.timeout(seconds):
@@ -270,7 +270,7 @@ class Scene:
             total[key.decode().partition("|")[2]] += count
         return total
 
-    async def caught_up(self, seconds: float = 20.0) -> None:
+    async def caught_up(self, seconds: float = 60.0) -> None:
         """Wait until the positions on the changelog are the ends of the topic."""
         tps = [TopicPartition(self.topic, partition) for partition in range(self.partitions)]
         wanted = list((await ends(self.kafka, tps)).values())

@@ -86,7 +86,7 @@ def test_ctrl_c_leaves_nothing(start: Start, tmp_path: Path) -> None:
     demo = start()
     members = ready(demo)
     demo.send_signal(signal.SIGINT)
-    _, err = demo.communicate(timeout=20)
+    _, err = demo.communicate(timeout=60)
     assert (demo.returncode, err) == (130, "stopped, nothing is left running\n")
     assert (left(members), list(tmp_path.iterdir())) == ([], [])
 
@@ -96,7 +96,7 @@ def test_a_dead_worker_fails_the_demo(start: Start, tmp_path: Path) -> None:
     demo = start()
     members = ready(demo)
     os.kill(worker(members), signal.SIGKILL)
-    _, err = demo.communicate(timeout=20)
+    _, err = demo.communicate(timeout=60)
     assert demo.returncode == 1
     assert "Error: worker-1 was ended by signal 9" in err
     assert (left(members), list(tmp_path.iterdir())) == ([], [])

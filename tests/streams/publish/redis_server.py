@@ -28,7 +28,7 @@ class RedisServer:
             [*self._command, "--port", str(self.port), "--dir", str(self._directory)],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         with self.client() as client:
             while True:
                 try:

@@ -187,6 +187,6 @@ async def test_a_signal_is_an_orderly_end(target: Any, tmp_path: Path, how: sign
     process = shipper(target, file)
     assert len(await target.read_all(target.topics.usage, 2)) == 2
     process.send_signal(how)
-    output, _ = process.communicate(timeout=10)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert output.decode().splitlines()[1].split() == ["usage", "2"]
