@@ -173,10 +173,10 @@ def test_a_mistake_of_the_operator_is_told_at_once(arguments: list[str], says: s
 
 
 def test_a_broker_that_is_not_there_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
-    """Told within ten seconds, without the client's own talk."""
+    """Told within the minute, without the client's own talk."""
     began = time.monotonic()
     result = run(RECORDINGS[1], "--kafka", f"127.0.0.1:{free_port()}")
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
     assert result.exit_code == 2
     assert result.output.startswith("Error: no Kafka broker answers at 127.0.0.1:")
     assert result.output.count("\n") == 1
