@@ -20,7 +20,7 @@ from msgspec import Struct
 from rules.calendar import Calendar, Day
 from rules.calls import Call
 from rules.clocks import apart
-from rules.duplicates import DuplicateWindow, content
+from rules.duplicates import DuplicateWindow, contents
 from rules.facts import AROUND_MIDNIGHT, SEEDS_KEPT, Minutes, Partial, Sums, Told, Watermark
 from rules.moment import DAY, HOUR, MINUTE, Millis
 from rules.policy import Policy
@@ -53,10 +53,17 @@ class MeterClock(Struct):
 
 
 class PartitionMeter:
-    """The fold over one source partition. `incarnation` grows when the log under the offsets was replaced."""
+    """The fold over one source partition. `incarnation` grows when the log under the offsets was replaced. `by_tenant`:
+    whether usage is wanted by tenant, too; it takes half of the time."""
 
     def __init__(
-        self, partition: int, policy: Policy, incarnation: int = 0, window: DuplicateWindow | None = None
+        self,
+        partition: int,
+        policy: Policy,
+        incarnation: int = 0,
+        window: DuplicateWindow | None = None,
+        *,
+        by_tenant: bool = True,
     ) -> None:
         self.partition = partition
         self.incarnation = incarnation
@@ -65,6 +72,7 @@ class PartitionMeter:
         self.apart: Millis = 0  # seen since the last watermark was told
         self.duplicates = window if window is not None else DuplicateWindow()
         self.tenants = TenantSheets()
+        self._by_tenant = by_tenant
         self.adopt(policy)
         self._partials: dict[tuple[str, Day], Partial] = {}
         self._minutes: dict[tuple[str, int], Minutes] = {}
@@ -198,10 +206,10 @@ class PartitionMeter:
 
     def _take(self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis]) -> None:
         """Count what was accepted. The hot path: what is done for every single event stands here and in `_summed`."""
-        newest, unread = offsets[-1], not self.tenants.has(self.incarnation, offsets[0])
+        newest = offsets[-1]
+        unread = self._by_tenant and not self.tenants.has(self.incarnation, offsets[0])
         window, before = self.duplicates, self.duplicates.differing
-        said = [content(call.model, call.total_tokens or 0) for call in calls]
-        fresh = window.fresh([call.id for call in calls], offsets, said)
+        fresh = window.fresh([call.id for call in calls], offsets, contents(calls))
         if not all(fresh):
             self.counts.duplicates += len(fresh) - sum(fresh)
             self.counts.differing += window.differing - before

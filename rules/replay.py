@@ -47,7 +47,7 @@ class Replay:
         self.alerts: list[Alert] = []
         self.rejected: list[Rejected] = []
         self.refusals: dict[Scope, Refusal] = {}  # the last call that the recorded gate refused
-        self.meter = PartitionMeter(0, policy)
+        self.meter = PartitionMeter(0, policy, by_tenant=False)
         self.judge = Judge(policy, rulebook, usage_partitions=1)
         self._policy = policy
         self._rulebook = rulebook

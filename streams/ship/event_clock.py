@@ -93,7 +93,7 @@ def in_lots(answers: Iterable[Sequence[Found] | Calls]) -> Iterator[Found | Call
     for answer in answers:
         for found in (answer,) if isinstance(answer, Calls) else _gathered(answer):
             if isinstance(found, Calls):
-                arrivals = list(accumulate(found.ats, max, initial=arrival))[1:]
+                arrivals = _arrivals(found.ats, arrival)
                 yield from _clocked(clock, found, arrivals)
                 arrival = arrivals[-1]
                 continue
@@ -103,6 +103,14 @@ def in_lots(answers: Iterable[Sequence[Found] | Calls]) -> Iterator[Found | Call
                 clock.passed(arrival, reading=isinstance(found, Reading))
             yield found
     yield from clock.end()
+
+
+def _arrivals(ats: Sequence[Millis], before: Millis) -> list[Millis]:
+    """Nothing arrives before what stands above it; as a rule lines stand in the order of their times."""
+    ordered = sorted(ats)
+    if ats[0] >= before and ordered == list(ats):
+        return ordered
+    return list(accumulate(ats, max, initial=before))[1:]
 
 
 def _gathered(found: Sequence[Found]) -> Iterator[Found | Calls]:
