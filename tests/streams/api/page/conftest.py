@@ -57,7 +57,8 @@ def rollups(calls: Iterable[Usage]) -> list[Rollup]:
     for call in calls:
         sheets.fold(call.id[:10], call.model, [call])
     sheets.settle()
-    return [Rollup("acme", day, 5, by_tenant["acme"]) for day, by_tenant in sheets.days.items() if "acme" in by_tenant]
+    days = sheets.days.items()
+    return [Rollup("acme", day, 5, by_tenant["acme"].sheet()) for day, by_tenant in days if "acme" in by_tenant]
 
 
 def decision(used: int, **budget: Any) -> Decision:
