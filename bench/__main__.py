@@ -84,6 +84,7 @@ def _throughput(broker: str, size: Size, wanted: Wanted) -> Iterator[Row]:
         others: dict[str, Callable[[], Row | None]] = {
             "workload A": lambda: runs.worker("A"),
             "workload B": lambda: runs.worker("B"),
+            "bare aiokafka, B": runs.bare_aiokafka_on_b,
             "workload A, 2 workers": lambda: runs.worker("A", 2),
             "bare confluent-kafka": runs.bare_confluent,
             "stock faust": runs.stock_faust,

@@ -36,6 +36,7 @@ class Throughput:
         self._events = events
         self._bare: list[Report] = []
         self._log: log.Log | None = None
+        self._logs: dict[str, log.Log] = {}  # the last one that a worker read, by workload
         self._fills = 0
 
     @property
@@ -65,6 +66,12 @@ class Throughput:
             "bare confluent-kafka", *self._consume("bare_confluent", self._events), "librdkafka, same loop"
         )
 
+    def bare_aiokafka_on_b(self) -> Row:
+        """The same loop over B's events, which are twice as long."""
+        topic = (self._logs.get("B") or self._fill("B")).topics.usage
+        found = consume("bare_aiokafka", self._server.address, topic, log.PARTITIONS, self._events)
+        return self._row("bare aiokafka, B", found, None, "the same loop over workload B's log")
+
     def stock_faust(self) -> Row:
         found = self._consume("stock_faust", min(100_000, self._events // 4))
         return self._row("stock faust", *found, "an agent, A's sums in a dict, no table")
@@ -79,7 +86,7 @@ class Throughput:
 
     def worker(self, workload: str, workers: int = 1) -> Row:
         """Our worker on a fresh log, and whether Redis holds every event exactly once in the end."""
-        filled = self._fill(workload)
+        filled = self._logs[workload] = self._fill(workload)
         with worker.working(self._server.address, filled.topics.prefix, POLICY, workers) as running:
             found = worker.measure(running, filled.events, self._server.child.pid)
             _check_exact(running.redis, filled)
