@@ -54,7 +54,8 @@ def message(alert: Alert, language: str, zone: tzinfo, dashboard: str = "") -> M
 
 def _title(alert: Alert, words: Words) -> str:
     named = {"who": words.who(alert.scope), "share": _share(alert.threshold), "rule": plain(alert.rule, 100)}
-    title = _phrase(alert, words).title.format(**named, what=_what_is_over(alert, words))
+    over = {"what": _what_is_over(alert, words), "day": plain(alert.window, 100)}
+    title = _phrase(alert, words).title.format(**named, **over)
     return words.again.format(title=title) if alert.again else title
 
 

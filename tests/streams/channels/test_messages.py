@@ -204,6 +204,17 @@ def test_no_alert_is_beyond_words(alert: Alert, language: str) -> None:
     assert said.title
 
 
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_the_end_of_anything_has_a_title(kind: Kind, language: str) -> None:
+    """Whatever is over, a forged end of a digest too."""
+    ended = Ended(id="e", kind=kind, severity=Severity.INFO)
+    alert = Alert(
+        id="a", kind=Kind.RECOVERED, severity=Severity.INFO, scope="model:m", at=0, window="2026-08-13", ends=(ended,)
+    )
+    assert message(alert, language, ZONE).title
+
+
 SPENT = Alert(
     id="a", kind=Kind.THRESHOLD, severity=Severity.CRITICAL, scope="global", at=0, window="2026-08-13", threshold=1.0,
     used=500_000_000_001, limit=500 * 10**9, unit="CNY", details={"wall": "spend"},
