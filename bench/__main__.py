@@ -40,7 +40,7 @@ class Size:
 
 
 FULL = Size(2_000_000, 15.0, 600_000)
-QUICK = Size(400_000, 6.0, 150_000)
+QUICK = Size(1_000_000, 6.0, 150_000)
 
 
 @dataclass(frozen=True, slots=True)
