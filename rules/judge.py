@@ -8,8 +8,8 @@ Rule 3: usage alone moves no bound. A scope is looked at anew for what is heard,
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from heapq import nsmallest
 from typing import Any
 
 import msgspec
@@ -32,7 +32,6 @@ from rules.tenant_book import TenantBook
 BOOK = "book|"
 AT_ONCE = 500
 """So many books that were asleep are looked at in one round, so that names which callers make up delay nobody."""
-LAST_NAME = chr(0x10FFFF)
 
 KINDS: Mapping[str, Callable[[Scope, Policy, Any], Book]] = {
     "model": ModelBook.open,
@@ -107,9 +106,14 @@ class Judge:
         self._tidy_tallies(now)
         if now < self._latest:  # the clock was set back: nobody is waited for that sleeps until then
             self._touched.update(self.books)
-        due = sorted((book.wakes, scope) for scope, book in self.books.items() if book.wakes <= now)
-        awake = bisect_right(due, (0, LAST_NAME))
-        self._touched.update(scope for _, scope in due[: awake + AT_ONCE])
+            return
+        slept = []
+        for scope, book in self.books.items():
+            if not book.wakes:
+                self._touched.add(scope)
+            elif book.wakes <= now:
+                slept.append((book.wakes, scope))
+        self._touched.update(scope for _, scope in nsmallest(AT_ONCE, slept))
 
     def take_closed(self) -> list[Scope]:
         """The scopes whose books were closed since the last call: nothing is ruled about them any more."""

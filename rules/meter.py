@@ -54,7 +54,7 @@ class MeterClock(Struct):
 
 class PartitionMeter:
     """The fold over one source partition. `incarnation` grows when the log under the offsets was replaced. `by_tenant`:
-    whether usage is wanted by tenant, too; it takes half of the time."""
+    whether usage is wanted by tenant, too."""
 
     def __init__(
         self,
