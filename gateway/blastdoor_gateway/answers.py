@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from blastdoor_gateway.admission import Admission, Do, Layer, Request, Standing, Terms, Window
 from blastdoor_gateway.calendar import Millis, Windows
 from blastdoor_gateway.money import price_from
 from blastdoor_gateway.words import sentence
 
-Fields = Mapping[str, str]
+Fields = Mapping[str, Any]
+"""By name. Values are text, but for those of ADMITTED, which are whole numbers where they are numbers."""
+
+ADMITTED = (
+    "status", "warnings", "remaining", "silence", "used_day", "used_month", "used_spend", "money", "free", "priced",
+    "input", "output", "cached_input", "limit",
+)  # fmt: skip
+"""What admit.lua tells of a call that it lets in, by place."""
 
 
-def fields_of(flat: Sequence[str]) -> Fields:
-    """A flat list of names and texts."""
+def fields_of(flat: Sequence[Any]) -> Fields:
+    """A flat list of names and texts, or what was said by place."""
+    if flat[0] == "admitted":
+        return dict(zip(ADMITTED, flat, strict=True))
     pairs = iter(flat)
     return dict(zip(pairs, pairs, strict=True))
 
@@ -49,9 +59,9 @@ def standing_of(found: Fields) -> Standing:
     return Standing(day=day, month=month)
 
 
-def number(text: str | None) -> int | None:
+def number(found: str | int | None) -> int | None:
     """A whole number; None where there is none."""
-    return int(text) if text else None
+    return None if found is None or found == "" else int(found)
 
 
 def _refused(found: Fields, request: Request, counters: dict[str, str], when: Windows, now: Millis) -> Admission:
@@ -71,14 +81,13 @@ def _refused(found: Fields, request: Request, counters: dict[str, str], when: Wi
 
 
 def _terms(found: Fields, counters: dict[str, str], when: Windows, *, held: bool) -> Terms:
-    prices = {name: int(found.get(name) or 0) for name in ("input", "output", "cached_input")}
     return Terms(
         day=when.day,
         month=when.month,
         held=held,
         money=number(found.get("money")),
         free=int(found.get("free") or 0),
-        price=price_from(prices),
+        price=price_from(found),
         counters=counters,
         limit=number(found.get("limit")),
     )

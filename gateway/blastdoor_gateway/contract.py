@@ -161,6 +161,11 @@ class Keys:
         return f"{self.prefix}:own:{scope}:{counter}:{day}"
 
     @property
+    def nobody(self) -> str:
+        """A key that nobody ever writes: it stands where a script has a place for one and there is none."""
+        return f"{self.prefix}:gate:nobody"
+
+    @property
     def engine_seen(self) -> str:
         """The last instant at which a gate saw the engine's heartbeat fresh."""
         return f"{self.prefix}:gate:engine-seen"

@@ -61,17 +61,18 @@ class Core:
         for _ in range(TRIES):
             now = self._clock()
             counters = self._questions.counters(request)
-            found = yield self._questions.admit(request, now)
+            found = yield self._questions.admit(request, counters, now)
             when = self._questions.windows(now)
-            terms = Terms(day=when.day, month=when.month, held=True, counters=counters)
             if isinstance(found, Outage):
-                return self._told(self._by_itself(request, found, retry_in(), terms, now), began)
+                break
             if found["status"] != "counters":
                 admission = admission_of(found, request, counters, when, now)
                 self._learn(found, admission)
                 return self._told(admission, began)
             self._questions.learn_counters(request, found)
-        return self._told(self._by_itself(request, Outage.ERROR, 1.0, terms, now), began)
+        cause, wait = (found, retry_in()) if isinstance(found, Outage) else (Outage.ERROR, 1.0)
+        terms = Terms(day=when.day, month=when.month, held=True, counters=counters)
+        return self._told(self._by_itself(request, cause, wait, terms, now), began)
 
     def settle(self, admission: Admission, tokens: Tokens | int, status: str = "success") -> Steps[Settlement]:
         """Count what a call used. Never raises for what was used."""
@@ -176,14 +177,14 @@ class Core:
             return Settlement(outcome=Outcome.KEPT if kept else Outcome.LOST, tokens=used.total, money=money)
         if found["status"] == "repeated":
             return Settlement(outcome=Outcome.REPEATED)
-        self._raise_floors(found, admission)
+        self._questions.raise_floors(admission, found)
         if "today" in found:
             self._log_usage(admission, used, found, status)
         today = number(found.get("used_day"))
         return Settlement(outcome=Outcome.SETTLED, tokens=used.total, money=money, used_today=today)
 
     def _learn(self, found: Fields, admission: Admission) -> None:
-        self._raise_floors(found, admission)
+        self._questions.raise_floors(admission, found)
         self._alone.learn(admission, time.monotonic())
         if admission.request.answers:
             self.observer.cache("miss" if admission.answer is None else admission.rule)
@@ -192,11 +193,6 @@ class Core:
             self.observer.unpriced(admission.request.model)
         if not admission.allowed:
             _log_refusal(admission, found)
-
-    def _raise_floors(self, found: Fields, admission: Admission) -> None:
-        keys = self._questions.budget_keys(admission)
-        for key, told in (("budget_day", "used_day"), ("budget_month", "used_month"), ("budget_global", "used_spend")):
-            self._memory.raise_floor(keys.get(key), found.get(told))
 
     def _told(self, admission: Admission, began: float) -> Admission:
         """As the operator wants it: a gate that observes lets pass what it would have refused."""

@@ -12,9 +12,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from secrets import token_hex
 from types import TracebackType
 from typing import Self, TypeVar
-from uuid import uuid4
 
 from redis.asyncio import Redis
 
@@ -176,7 +176,7 @@ def request_of(
     """A request with its model's canonical name and the tokens to reserve for it."""
     told = estimate_of(prompt_characters, most_answer, gate.most_estimate) if estimate is None else estimate
     return Request(
-        request_id=request_id or uuid4().hex,
+        request_id=request_id or token_hex(16),
         model=gate.canonical(model),
         tenant=tenant,
         user=user,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import Generic, TypeVar
+
+from blastdoor_gateway.admit_call import Common
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -44,17 +46,21 @@ class Recent(Generic[K, V]):
 class Memory:
     """`floors`: the highest count seen under a key. Counts only grow, so a Redis that shows less has lost some.
 
-    `keys`: what calls of one kind have in common. `counters`: which counter the engine keeps for a scope. `settled`:
-    requests this process settled, recognised even when Redis has lost its own mark.
+    `common`: what calls of one kind have in common; `budgets`: of that, where a tenant's budgets stand. `counters`:
+    which counter the engine keeps for a scope. `settled`: requests this process settled, recognised even when Redis has
+    lost its own mark.
     """
 
     def __init__(self, most: int = 20_000) -> None:
         self.floors: Recent[str, int] = Recent(most)
         self.counters: Recent[str, str] = Recent(most)
-        self.keys: Recent[Hashable, Mapping[str, str | None]] = Recent(most)
+        self.budgets: Recent[Hashable, dict[str, str]] = Recent(most // 4)
+        self.common: Recent[Hashable, Common] = Recent(most // 4)
         self.settled: Recent[str, None] = Recent(most)
 
     def raise_floor(self, key: str | None, count: str | int | None) -> None:
         """Remember a count seen."""
-        if key is not None and count not in {None, ""}:
-            self.floors.put(key, max(int(count or 0), self.floors.get(key) or 0))
+        if key is not None and count is not None and count != "":
+            number = int(count)
+            if number > (self.floors.get(key) or 0):
+                self.floors.put(key, number)

@@ -7,17 +7,18 @@ from typing import Any
 
 from blastdoor_gateway.address import ban_names, rate_name
 from blastdoor_gateway.admission import Admission, Request
+from blastdoor_gateway.admit_call import CALL, Common, common_of
 from blastdoor_gateway.calendar import BEIJING, Calendar, Millis, Windows
-from blastdoor_gateway.config import Gate, Rate
+from blastdoor_gateway.config import Gate
 from blastdoor_gateway.contract import Keys
 from blastdoor_gateway.memory import Memory
 from blastdoor_gateway.money import Nano, Tokens
-from blastdoor_gateway.scripts import ADMIT, REMEMBER, SETTLE, STANDING, TOP_UP, Call, call_of
+from blastdoor_gateway.scripts import ADMIT, REMEMBER, SETTLE, STANDING, TOP_UP, Call, Words, call_of
 
-COUNTED = ("model", "tenant", "global")
-"""Scopes in which the engine counts what the gate admits."""
+TOLD = {"budget_day": "used_day", "budget_month": "used_month", "budget_global": "used_spend"}
+"""Counts that never shrink, by the name under which scripts tell them."""
 
-KeyMap = dict[str, str | None]
+KeyMap = dict[str, str]
 
 
 class Questions:
@@ -29,13 +30,8 @@ class Questions:
         self._memory = memory
         self._calendar = Calendar(gate.timezone, gate.day_starts)
         self._fixed = fixed_clock
-        self._engine = {} if gate.engine is None else {
-            "unknown": gate.engine.unknown, "stale": gate.engine.silent,
-            "stale_after": gate.engine.stale_after, "stale_grace": gate.engine.grace,
-        }  # fmt: skip
-        self._spend = {} if gate.spend is None else _given(
-            spend_limit=gate.spend.daily, basis=gate.spend.basis, assumed=gate.spend.assumed.as_dict()
-        )  # fmt: skip
+        held = {"tenant": True, "model": gate.engine is not None, "global": gate.spend is not None}
+        self._holds = tuple(name for name, true in held.items() if true)
 
     def windows(self, now: Millis) -> Windows:
         return self._calendar.windows(now)
@@ -43,23 +39,17 @@ class Questions:
     def to_text(self, at: Millis) -> str:
         return self._calendar.to_text(at)
 
-    def admit(self, request: Request, now: Millis) -> Call:
-        """May this call go on?"""
+    def admit(self, request: Request, counters: Mapping[str, str], now: Millis) -> Call:
+        """May this call go on? `counters`: of the engine, as far as known."""
         when = self.windows(now)
-        keys = self._admit_keys(request, when)
-        rates = [*self._rate("ip", self._gate.per_ip, keys), *self._rate("user", self._gate.per_user, keys)]
-        budget = self._gate.budget(request.tenant)
-        ask = {
-            "now": self._now(now), "id": request.request_id, "day": when.day, "month": when.month,
-            "day_ends": when.day_ends, "month_ends": when.month_ends, "days": [when.day, when.yesterday],
-            "reserve": request.tokens, "lease": self._gate.lease, "floors": self._floors(keys),
-            "counters": self.counters(request), "rates": rates, "over": budget.over,
-            "addresses": sum(1 for name in keys if name.startswith("decision_ip_")),
-            "unknown": "open", "stale": "open", **self._engine, **self._spend,
-        }  # fmt: skip
-        return call_of(ADMIT, keys, ask | _given(
-            day_limit=budget.daily_tokens, month_limit=budget.monthly_tokens, price=self._price(request.model),
-        ))  # fmt: skip
+        common = self._common(request, when, counters)
+        floors = self._memory.floors
+        seen = [0 if key is None else floors.get(key) or 0 for key in common.counts]
+        own = Words.of(CALL.pack(self._now(now), request.tokens, *seen), f"|{when.day}|{request.request_id}")
+        keys = common.own_keys(
+            self._keys.settled(request.request_id), tuple(self._keys.answer(digest) for digest in request.answers)
+        )
+        return Call(ADMIT, (common.keys, keys), (own, common.args))
 
     def settle(self, admission: Admission, tokens: Tokens, money: Nano, now: Millis) -> Call:
         """Count what a call used, and give back what it had reserved."""
@@ -69,10 +59,10 @@ class Questions:
             for name, money_or_tokens in self._reserved(admission).items()
         }
         keys: KeyMap = {"settled": self._keys.settled(request.request_id)}
-        keys |= {f"held_{name}": self._keys.held(self._scope(name, request)) for name in self._holding(request)}
+        keys |= {f"held_{name}": self._keys.held(_scope(name, request)) for name in self._holding(request)}
         keys |= self._budget_keys(request, terms.day, terms.month)
         for name in self._counted(request):
-            scope, counter = self._scope(name, request), terms.counters.get(name, "")
+            scope, counter = _scope(name, request), terms.counters.get(name, "")
             keys[f"decision_{name}"] = self._keys.decision(scope)
             keys[f"own_{name}"] = self._keys.own(scope, counter, ended.day)
         if self._gate.legacy and request.model:
@@ -109,35 +99,28 @@ class Questions:
 
     def counters(self, request: Request) -> dict[str, str]:
         """The engine's counters for which own keys are given."""
-        known = {name: self._memory.counters.get(self._scope(name, request)) for name in self._counted(request)}
-        return {name: counter or "" for name, counter in known.items()}
+        known = self._memory.counters
+        return {name: known.get(_scope(name, request)) or "" for name in self._counted(request)}
 
     def learn_counters(self, request: Request, answer: Mapping[str, str]) -> None:
         """Take over which counters the engine has."""
         for name in self._counted(request):
-            self._memory.counters.put(self._scope(name, request), answer[name])
+            self._memory.counters.put(_scope(name, request), answer[name])
 
-    def budget_keys(self, admission: Admission) -> KeyMap:
-        """Where counts of this call stand that must never shrink."""
-        return self._budget_keys(admission.request, admission.terms.day, admission.terms.month)
+    def raise_floors(self, admission: Admission, found: Mapping[str, Any]) -> None:
+        """Remember the counts that a script has told: they must never shrink."""
+        keys = self._budget_keys(admission.request, admission.terms.day, admission.terms.month)
+        for count, told in TOLD.items():
+            self._memory.raise_floor(keys.get(count), found.get(told))
 
-    def _admit_keys(self, request: Request, when: Windows) -> KeyMap:
-        answers = zip(("answer_same", "answer_near"), request.answers, strict=False)
-        own: KeyMap = {"settled": self._keys.settled(request.request_id)}
-        return (
-            own
-            | dict(self._common_keys(request, when))
-            | {place: self._keys.answer(digest) for place, digest in answers}
-        )
-
-    def _common_keys(self, request: Request, when: Windows) -> Mapping[str, str | None]:
+    def _common(self, request: Request, when: Windows, counters: Mapping[str, str]) -> Common:
         """What calls of the same caller to the same model have in common; put together once a day."""
-        counters = self.counters(request)
         kind = (request.model, request.tenant, request.user, request.address, when.day, *counters.values())
-        found = self._memory.keys.get(kind)
+        found = self._memory.common.get(kind)
         if found is None:
-            found = self._caller_keys(request) | self._counted_keys(request, when, counters)
-            self._memory.keys.put(kind, found)
+            keys = self._caller_keys(request) | self._counted_keys(request, when, counters)
+            found = common_of(self._gate, keys, self._keys.nobody, request, when, counters)
+            self._memory.common.put(kind, found)
         return found
 
     def _counted_keys(self, request: Request, when: Windows, counters: Mapping[str, str]) -> KeyMap:
@@ -147,9 +130,9 @@ class Questions:
         if self._gate.engine is not None:
             found |= {"heartbeat": keys.engine, "seen": keys.engine_seen}
             found |= {"decision_model": keys.decision(f"model:{request.model}")}
-        found |= {f"held_{each}": keys.held(self._scope(each, request)) for each in self._holding(request)}
+        found |= {f"held_{each}": keys.held(_scope(each, request)) for each in self._holding(request)}
         for each in self._counted(request):
-            scope = self._scope(each, request)
+            scope = _scope(each, request)
             found[f"own_{each}_today"] = keys.own(scope, counters[each], when.day)
             found[f"own_{each}_yesterday"] = keys.own(scope, counters[each], when.yesterday)
         if request.tenant:
@@ -163,14 +146,20 @@ class Questions:
         found: KeyMap = {}
         if request.user:
             found["decision_user"] = keys.decision(f"user:{request.tenant}/{request.user}")
-            found["rate_user"] = keys.rate(f"user:{request.tenant}/{request.user}")
+            if self._gate.per_user is not None:
+                found["rate_user"] = keys.rate(f"user:{request.tenant}/{request.user}")
         if request.address:
-            found["rate_ip"] = keys.rate(f"ip:{rate_name(request.address)}")
+            if self._gate.per_ip is not None:
+                found["rate_ip"] = keys.rate(f"ip:{rate_name(request.address)}")
             bans = enumerate(ban_names(request.address), 1)
             found |= {f"decision_ip_{place}": keys.decision(f"ip:{net}") for place, net in bans}
         return found
 
     def _budget_keys(self, request: Request, day: str, month: str) -> KeyMap:
+        kind = (request.tenant, day, month)
+        known = self._memory.budgets.get(kind)
+        if known is not None:
+            return known
         found: KeyMap = {}
         if request.tenant:
             scope = f"tenant:{request.tenant}"
@@ -179,6 +168,7 @@ class Questions:
                 found["quota"] = self._keys.tenant_quota(request.tenant, day)
         if self._gate.spend is not None:
             found["budget_global"] = self._keys.budget("global", day)
+        self._memory.budgets.put(kind, found)
         return found
 
     def _top_up_keys(self, tenant: str, when: Windows) -> KeyMap:
@@ -193,14 +183,13 @@ class Questions:
             "balance_at_sync": self._keys.balance_at_sync(request.model),
         }
 
-    def _holding(self, request: Request) -> list[str]:
+    def _holding(self, request: Request) -> Sequence[str]:
         """Scopes in which something is reserved."""
-        asked = {"tenant": bool(request.tenant), "model": self._gate.engine is not None}
-        return [name for name, true in {**asked, "global": self._gate.spend is not None}.items() if true]
+        return self._holds if request.tenant else self._holds[1:]
 
-    def _counted(self, request: Request) -> list[str]:
+    def _counted(self, request: Request) -> Sequence[str]:
         """Scopes of which the engine may keep a counter."""
-        return self._holding(request) if self._gate.engine is not None else []
+        return self._holding(request) if self._gate.engine is not None else ()
 
     def _reserved(self, admission: Admission) -> dict[str, int]:
         if not admission.terms.held:
@@ -209,24 +198,18 @@ class Questions:
         reserved = {name: amounts.get(name, admission.request.tokens) for name in self._holding(admission.request)}
         return _given(**reserved)
 
-    def _scope(self, name: str, request: Request) -> str:
-        return {"model": f"model:{request.model}", "tenant": f"tenant:{request.tenant}"}.get(name, "global")
-
-    def _rate(self, name: str, rate: Rate | None, keys: KeyMap) -> list[dict[str, Any]]:
-        if rate is None or f"rate_{name}" not in keys:
-            return []
-        return [{"name": name, "emission": -(-rate.per * 1000 // rate.calls), "burst": rate.calls}]
-
-    def _price(self, model: str) -> dict[str, int] | None:
-        price = None if self._gate.spend is None else self._gate.spend.prices.get(model)
-        return None if price is None else price.as_dict()
-
     def _floors(self, keys: KeyMap) -> dict[str, int]:
         floors = {name: self._memory.floors.get(key) for name, key in keys.items() if key and name[:7] == "budget_"}
         return _given(**floors)
 
     def _now(self, now: Millis) -> Millis:
         return now if self._fixed else 0
+
+
+def _scope(name: str, request: Request) -> str:
+    if name == "global":
+        return name
+    return f"tenant:{request.tenant}" if name == "tenant" else f"model:{request.model}"
 
 
 def _given(**values: Any) -> dict[str, Any]:

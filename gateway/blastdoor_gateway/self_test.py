@@ -114,7 +114,7 @@ def _try(trial: Trial, now: Millis) -> Generator[Call, Fields | Outage, Checked]
     for number in range(trial.times):
         if not isinstance(found, Outage):
             request = replace(trial.request, request_id=f"{trial.request.request_id}-{number}")
-            found = yield questions.admit(request, now)
+            found = yield questions.admit(request, questions.counters(request), now)
     if isinstance(found, Outage):
         return Checked(trial.check, None, f"Redis: {found.value}")
     refused = found["status"] == "refused" and found["layer"] == trial.layer

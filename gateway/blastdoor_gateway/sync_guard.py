@@ -138,6 +138,6 @@ class SyncGuard:
 
     def _evaluate(self, call: Call) -> Any:
         try:
-            return self._redis.evalsha(call.script.sha, len(call.keys), *call.keys, call.ask)
+            return self._redis.evalsha(call.script.sha, len(call.keys), *call.keys, *call.args)
         except NoScriptError:
-            return self._redis.eval(call.script.text, len(call.keys), *call.keys, call.ask)
+            return self._redis.eval(call.script.text, len(call.keys), *call.keys, *call.args)

@@ -160,7 +160,7 @@ async def test_a_settlement_whose_answer_was_lost_counts_once(own_redis: OwnRedi
     call = next(steps)
     with Redis.from_url(own_redis.url) as redis:
         for _ in range(2):
-            redis.eval(call.script.text, len(call.keys), *call.keys, call.ask)
+            redis.eval(call.script.text, len(call.keys), *call.keys, *call.args)
     with pytest.raises(StopIteration) as end:
         steps.send(Outage.SLOW)
     assert end.value.value.outcome is Outcome.KEPT

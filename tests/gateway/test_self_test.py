@@ -60,15 +60,15 @@ async def test_a_layer_that_was_never_hooked_in_is_found(
     url: str, guard_on: Make, monkeypatch: pytest.MonkeyPatch, check: str
 ) -> None:
     """However it came to be left out: here of the script, or of what the script is given."""
-    left_out = {"kill": "kill_layer()", "daily_tokens": "budget_layer()", "monthly_tokens": "budget_layer()",
-                "model": "model_layer()", "spend": "spend_layer()"}.get(check)  # fmt: skip
+    left_out = {"kill": "not is_plain", "daily_tokens": "rule and over ~= 'warn'",
+                "monthly_tokens": "rule and over ~= 'warn'", "spend": "used + money > limit",
+                "model": "decision_model ~= nobody and not model and unknown == 'closed'"}.get(check)  # fmt: skip
     if left_out is not None:
-        assert left_out in ADMIT.text
-        called = ADMIT.text.rfind(left_out)
-        text = f"{ADMIT.text[:called]}nil{ADMIT.text[called + len(left_out) :]}"
+        assert ADMIT.text.count(f"if {left_out} then") == 1
+        text = ADMIT.text.replace(f"if {left_out} then", "if false then")
         monkeypatch.setattr("blastdoor_gateway.questions.ADMIT", script_of("admit", text))
     else:
-        monkeypatch.setattr(Questions, "_rate", lambda *_: [])
+        monkeypatch.setattr(Questions, "_caller_keys", lambda *_: {})
     with pytest.raises(SelfTestError, match=f"not held against calls: .*{check}"):
         await guard_on(url, **EVERYTHING).self_test()
 

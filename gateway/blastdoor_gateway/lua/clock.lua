@@ -9,30 +9,8 @@ local function clock(given)
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- Days from 1970-01-01 to a date of the Gregorian calendar. Years begin in March here, so that a leap day is the last.
-local function days_to(year, month, day)
-  if month <= 2 then
-    year = year - 1
-  end
-  local era = math.floor(year / 400)
-  local of_era = year - era * 400
-  local of_year = math.floor((153 * (month + (month > 2 and -3 or 9)) + 2) / 5) + day - 1
-  return era * 146097 + of_era * 365 + math.floor(of_era / 4) - math.floor(of_era / 100) + of_year - 719468
-end
-
--- How far a zone's time is ahead of UTC: 'Z', '+08:00', '-0330'; nil for anything else.
-local function offset_of(zone)
-  if zone == 'Z' or zone == 'z' then
-    return 0
-  end
-  local sign, hours, minutes = string.match(zone, '^([+-])(%d%d):?(%d%d)$')
-  if not sign then
-    return nil
-  end
-  return (sign == '-' and -1 or 1) * (hours * 60 + minutes) * 60000
-end
-
--- RFC 3339 text as an instant, digits beyond milliseconds cut off; nil for anything else.
+-- RFC 3339 text as an instant, digits beyond milliseconds cut off; nil for anything else. The zone is 'Z', '+08:00' or
+-- '-0330'. Years begin in March here, so that a leap day is the last.
 local function instant(text)
   local year, month, day, hour, minute, second, rest =
     string.match(text, '^(%d%d%d%d)%-(%d%d)%-(%d%d)[Tt ](%d%d):(%d%d):(%d%d)(.+)$')
@@ -40,11 +18,21 @@ local function instant(text)
     return nil
   end
   local fraction, zone = string.match(rest, '^%.(%d+)(.+)$')
-  local offset = offset_of(zone or rest)
-  if not offset then
-    return nil
+  zone = zone or rest
+  local ahead = 0 -- of UTC, in minutes
+  if zone ~= 'Z' and zone ~= 'z' then
+    local sign, hours, minutes = string.match(zone, '^([+-])(%d%d):?(%d%d)$')
+    if not sign then
+      return nil
+    end
+    ahead = (sign == '-' and -1 or 1) * (hours * 60 + minutes)
   end
-  local days = days_to(tonumber(year), tonumber(month), tonumber(day))
+  year, month = tonumber(year), tonumber(month)
+  if month <= 2 then
+    year, month = year - 1, month + 12
+  end
+  local days = year * 365 + math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400)
+    + math.floor((153 * (month - 3) + 2) / 5) + day - 1 - 719468
   local millis = tonumber(string.sub((fraction or '') .. '000', 1, 3))
-  return ((days * 24 + hour) * 60 + minute) * 60000 + second * 1000 + millis - offset
+  return ((days * 24 + hour) * 60 + minute - ahead) * 60000 + second * 1000 + millis
 end

@@ -1,17 +1,14 @@
 -- A decision of the engine, read from its hash.
 
 local SCHEMA = 1 -- the highest this script knows, as in contract.py
-local FIELDS = {
-  'schema', 'action', 'rule', 'reason', 'until', 'mode', 'limit', 'used', 'counted', 'ceiling', 'counter',
-  'counted_gate', 'pool_low', 'prices', 'basis',
-}
-local NUMBERS = {'limit', 'used', 'counted', 'ceiling', 'pool_low'}
 local ACTIONS = {allow = true, warn = true, degrade = true, block = true, kill = true, unknown = true}
+
+local NONE = {}
 
 -- An object of whole numbers; nil if it is anything else.
 local function counts(text)
   if not text or text == '{}' then
-    return {}
+    return NONE
   end
   local fine, found = pcall(cjson.decode, text)
   if not fine or type(found) ~= 'table' then
@@ -25,49 +22,46 @@ local function counts(text)
   return found
 end
 
--- What is wrong with a hash, nil if nothing is. Its fields become values on the way.
-local function fault(found, now)
-  if not whole(found.schema) then
-    return 'damaged-decision'
-  end
-  if tonumber(found.schema) > SCHEMA then
-    return 'unknown-schema'
-  end
-  for _, name in ipairs(NUMBERS) do
-    local number = whole(found[name])
-    if found[name] and not number then
-      return 'damaged-decision'
-    end
-    found[name] = number
-  end
-  found.counted_gate, found.prices = counts(found.counted_gate), counts(found.prices)
-  local ends = not found['until'] and math.huge or instant(found['until'])
-  if not (ACTIONS[found.action] and found.counted_gate and found.prices and ends) then
-    return 'damaged-decision'
-  end
-  found.ends, found.ended = ends, ends <= now
-end
-
--- The decision at a key, nil where there is none (or no key). `fault` says why it cannot be understood; nothing of it
--- is used then. `ended`: it has ended by itself. `binding`: what it says is to be done.
+-- The decision at a key, nil where there is none (or no key).
+--
+-- `fault` says why it cannot be understood; nothing of it is used then. `ended`: it has ended by itself. `binding`: what
+-- it says is to be done. `live`: its counter is to be compared with its ceiling. `plain`: it says `allow`, as most do;
+-- only the others have a `rule` and a `reason`.
 local function decision_at(key, now)
   if not key then
     return nil
   end
-  local values = redis.pcall('HMGET', key, unpack(FIELDS))
+  local values = redis.pcall(
+    'HMGET', key, 'schema', 'action', 'until', 'mode', 'limit', 'used', 'counted', 'ceiling', 'counter', 'counted_gate',
+    'pool_low', 'prices', 'basis'
+  )
   if values.err then
     return {fault = 'damaged-decision', counter = ''}
   end
-  local found, any = {}, false
-  for place, name in ipairs(FIELDS) do
-    found[name] = values[place] or nil
-    any = any or found[name] ~= nil
-  end
-  if not any then
+  local schema, action, ends, mode, limit, used, counted, ceiling, counter, counted_gate, pool_low, prices, basis =
+    unpack(values)
+  if not schema and not action and redis.call('EXISTS', key) == 0 then
     return nil
   end
-  found.fault = fault(found, now)
-  found.counter = found.counter or ''
-  found.binding = not found.fault and not found.ended and found.mode ~= 'observe'
+  local version = whole(schema)
+  if version and version > SCHEMA then
+    return {fault = 'unknown-schema', counter = ''}
+  end
+  local limits, uses, counts_to, ends_at, pool = whole(limit), whole(used), whole(counted), whole(ceiling), whole(pool_low)
+  counted_gate, prices, ends = counts(counted_gate), counts(prices), not ends and math.huge or instant(ends)
+  if not (version and ACTIONS[action] and ends and counted_gate and prices) or limit and not limits or used and not uses
+    or counted and not counts_to or ceiling and not ends_at or pool_low and not pool then
+    return {fault = 'damaged-decision', counter = ''}
+  end
+  local binds = mode ~= 'observe'
+  local found = {
+    action = action, ends = ends, ended = ends <= now, binding = binds and ends > now, plain = action == 'allow',
+    live = binds and counts_to and ends_at and true, limit = limits, used = uses, counted = counts_to, ceiling = ends_at,
+    counter = counter or '', counted_gate = counted_gate, pool_low = pool, prices = prices, basis = basis or nil,
+  }
+  if not found.plain then
+    local words = redis.call('HMGET', key, 'rule', 'reason')
+    found.rule, found.reason = words[1] or '', words[2] or nil
+  end
   return found
 end

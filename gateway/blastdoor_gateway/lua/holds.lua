@@ -11,34 +11,22 @@
 local HOLDS_LIVE = 25 * 3600 * 1000 -- longer than any lease
 local SWEEP = 1000 -- leases that end within one call at most; what is left is counted as held and waits for the next
 
--- What is held: window '' is all of it.
-local function held(key, window)
-  return 0 - (tonumber(redis.call('ZSCORE', key, '#' .. window)) or 0)
-end
-
-local function change(key, window, amount)
-  if tonumber(redis.call('ZINCRBY', key, written(-amount), '#' .. window)) == 0 then
-    redis.call('ZREM', key, '#' .. window)
-  end
-end
-
-local function change_all(key, day, amount)
-  change(key, '', amount)
-  change(key, day, amount)
-  change(key, string.sub(day, 1, 7), amount)
-end
-
 -- Gives back what a lease holds. A lease that is not there any more has been given back already.
 local function release(key, lease)
-  if redis.call('ZREM', key, lease) == 1 then
-    local amount, day = string.match(lease, '^(%d+)|([^|]*)|')
-    change_all(key, day, -tonumber(amount))
+  if redis.call('ZREM', key, lease) == 0 then
+    return
+  end
+  local amount, day = string.match(lease, '^(%d+)|([^|]*)|')
+  for _, window in ipairs({'', day, string.sub(day, 1, 7)}) do
+    if tonumber(redis.call('ZINCRBY', key, tonumber(amount), '#' .. window)) == 0 then
+      redis.call('ZREM', key, '#' .. window)
+    end
   end
 end
 
 -- Gives back the leases whose callers have died. A key of another type is damage and goes.
 local function sweep(key, now)
-  local ended = redis.pcall('ZRANGEBYSCORE', key, '(0', written(now), 'LIMIT', 0, SWEEP)
+  local ended = redis.pcall('ZRANGEBYSCORE', key, '(0', now, 'LIMIT', 0, SWEEP)
   if ended.err then
     redis.call('DEL', key)
     return
@@ -48,27 +36,22 @@ local function sweep(key, now)
   end
 end
 
--- What a scope holds when a call asks for `lease` on `day`: all, in the day, in its month; `mine`: the call has it already,
--- because it asks again, and then it stands in nobody's way but its own.
-local function look(key, lease, day)
-  local month = string.sub(day, 1, 7)
-  local scores = redis.call('ZMSCORE', key, lease, '#', '#' .. day, '#' .. month)
-  local function total(place)
-    return 0 - (tonumber(scores[place]) or 0)
-  end
+-- What a scope holds when a call asks for `lease`: all, in its day and in its month, which are the members `of_day` and
+-- `of_month`; `mine`: the call has it already, because it asks again, and then it stands in nobody's way but its own.
+local function look(key, lease, of_day, of_month)
+  local scores = redis.call('ZMSCORE', key, lease, '#', of_day, of_month)
   return {
-    key = key, lease = lease, mine = scores[1] ~= false, names = {'#', '#' .. day, '#' .. month},
-    all = total(2), day = total(3), month = total(4),
+    key = key, lease = lease, mine = scores[1] and true, of_day = of_day, of_month = of_month,
+    all = 0 - (tonumber(scores[2]) or 0), day = 0 - (tonumber(scores[3]) or 0), month = 0 - (tonumber(scores[4]) or 0),
   }
 end
 
 -- Takes the lease that was looked at, until `ends`, and keeps its totals, in one command.
 local function hold(seen, amount, ends)
   local more = seen.mine and 0 or amount
-  local names = seen.names
   redis.call(
-    'ZADD', seen.key, written(ends), seen.lease, written(-seen.all - more), names[1], written(-seen.day - more), names[2],
-    written(-seen.month - more), names[3]
+    'ZADD', seen.key, ends, seen.lease, -seen.all - more, '#', -seen.day - more, seen.of_day, -seen.month - more,
+    seen.of_month
   )
   redis.call('PEXPIRE', seen.key, HOLDS_LIVE)
 end

@@ -11,24 +11,15 @@ local function whole(text)
   return math.abs(number) <= MOST and number or nil
 end
 
--- A whole number as text. Lua's own way would write large ones as 1e+15.
+-- A whole number as text. Lua's own way would write large ones as 1e+15; Redis' way with the arguments of a command does
+-- not, so numbers go there as they are.
 local function written(number)
   return string.format('%.0f', number)
 end
 
--- The whole number that stands at a key; 0 where there is none. What is no number is damage and counts as none.
-local function number_at(key)
-  return whole(redis.pcall('GET', key)) or 0
-end
-
 -- Sets a key to a number for some time.
 local function put(key, number, lives)
-  redis.call('SET', key, written(number), 'PX', lives)
-end
-
--- Adds to the number at a key. The first write and its end of life are one step.
-local function add(key, amount, lives)
-  put(key, number_at(key) + amount, lives)
+  redis.call('SET', key, number, 'PX', lives)
 end
 
 -- What tokens cost at a price in nano-units per million, rounded up. The price is split, so that no product passes 2^53:

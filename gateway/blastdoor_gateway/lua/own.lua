@@ -3,8 +3,8 @@
 
 local OWN_LIVES = 72 * 3600 * 1000
 
--- What guards counted on `day`; `own` is what stands at the key. It is never less than what the engine has of it: if the key was lost, the rest comes
--- back from there.
+-- What guards counted on `day`; `own` is what stands at the key. It is never less than what the engine has of it: if
+-- the key was lost, the rest comes back from there.
 local function own_of(key, own, decision, day)
   local told = decision.counted_gate[day] or 0
   if own < told then
@@ -14,12 +14,7 @@ local function own_of(key, own, decision, day)
   return own
 end
 
--- What has been used in the engine's counter: counted + what it does not know of yet. `keys`, `owns` and `days`: today
--- and yesterday.
-local function used_of(decision, keys, owns, days)
-  local used = decision.counted
-  for place, day in ipairs(days) do
-    used = used + own_of(keys[place], owns[place], decision, day) - (decision.counted_gate[day] or 0)
-  end
-  return used
+-- What guards counted on `day` and the engine does not know of yet.
+local function unknown_of(key, own, decision, day)
+  return own_of(key, own, decision, day) - (decision.counted_gate[day] or 0)
 end

@@ -13,5 +13,5 @@ local function rate_of(before, emission, burst, now)
 end
 
 local function put_rate(key, after, now)
-  put(key, after, written(math.ceil((after - now) / 1000)))
+  put(key, after, math.ceil((after - now) / 1000))
 end

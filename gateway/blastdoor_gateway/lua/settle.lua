@@ -37,19 +37,19 @@ end
 
 local found = {status = 'settled'}
 
-local function count_in(name, window, amount, tell)
+local function count_in(name, lives, amount, tell)
   if key[name] then
-    local after = counted_in(name, window, number_at(key[name])) + amount
+    local after = counted_in(key[name], number_at(key[name]), ask.floors[name] or 0, lives) + amount
     if amount > 0 then
-      put(key[name], after, BUDGET_LIVES[window])
+      put(key[name], after, lives)
     end
     found[tell] = after
   end
 end
 
-count_in('budget_day', 'day', ask.tokens, 'used_day')
-count_in('budget_month', 'month', ask.tokens, 'used_month')
-count_in('budget_global', 'day', ask.money, 'used_spend')
+count_in('budget_day', DAY_LIVES, ask.tokens, 'used_day')
+count_in('budget_month', MONTH_LIVES, ask.tokens, 'used_month')
+count_in('budget_global', DAY_LIVES, ask.money, 'used_spend')
 if ask.tokens > 0 then
   count_for_engine('model', ask.tokens)
   count_for_engine('tenant', ask.tokens)

@@ -5,11 +5,12 @@
 
 sweep(key.held_tenant, now)
 local found = {status = 'standing'}
-for _, window in ipairs({'day', 'month'}) do
-  found['used_' .. window] = counted_in('budget_' .. window, window, number_at(key['budget_' .. window]))
+for window, lives in pairs({day = DAY_LIVES, month = MONTH_LIVES}) do
+  local counts = 'budget_' .. window
+  found['used_' .. window] = counted_in(key[counts], number_at(key[counts]), ask.floors[counts] or 0, lives)
   found['held_' .. window] = held(key.held_tenant, ask[window])
   if ask[window .. '_limit'] then
-    found['granted_' .. window] = ask[window .. '_limit'] + top_ups('topups_' .. window)
+    found['granted_' .. window] = ask[window .. '_limit'] + top_ups(key['topups_' .. window])
   end
 end
 return answer(found)

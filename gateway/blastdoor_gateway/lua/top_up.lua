@@ -6,5 +6,5 @@ local fresh = redis.call('HSETNX', key.topups, 'id:' .. ask.id, written(ask.toke
 if fresh == 1 then
   redis.call('HINCRBY', key.topups, '#', written(ask.tokens))
 end
-redis.call('PEXPIRE', key.topups, written(BUDGET_LIVES[ask.window]))
+redis.call('PEXPIRE', key.topups, ask.window == 'day' and DAY_LIVES or MONTH_LIVES)
 return answer({status = fresh == 1 and 'granted' or 'repeated', total = redis.call('HGET', key.topups, '#')})
