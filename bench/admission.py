@@ -8,6 +8,8 @@ round trip: bans and kill switch, six limits (two rates, the tenant's day and mo
 reserves. LiteLLM's limiter checks requests and tokens of key, user and team; throttled-py does six limits, and one.
 
 Then the same calls one after another, which is what admission adds where the process has time to spare.
+
+Everything runs under uvloop, because LiteLLM's proxy does; all contestants share the one loop.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "gateway"))
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
+import uvloop
 from blastdoor_gateway.config import Budget, Gate, Rate
 from blastdoor_gateway.contract import Action, Decision, Keys
 from blastdoor_gateway.guard import Guard
@@ -249,7 +252,7 @@ def main() -> None:
     options.add_argument("--json", type=Path)
     given = options.parse_args()
     with own_redis() as url:
-        found = asyncio.run(measure(url, given.rate, given.seconds))
+        found = uvloop.run(measure(url, given.rate, given.seconds))
     print(table(found, given.rate))
     if given.json:
         given.json.write_text(json.dumps(rows_of(found, given.rate), indent=1), encoding="utf-8")
