@@ -13,7 +13,7 @@ from tests.litellm.conftest import LITELLM, ROOT
 
 pytestmark = [pytest.mark.litellm, pytest.mark.embedded, pytest.mark.timeout(180)]
 
-UNHOOKED = "from blastdoor_gateway.questions import Questions; Questions._rate = lambda *_: []; "
+UNHOOKED = "from blastdoor_gateway.questions import Questions; Questions._caller_keys = lambda *_: {}; "
 HANDLER = "from blastdoor_gateway.litellm import handler"
 
 
