@@ -14,6 +14,7 @@ from rules.moment import DAY
 from rules.policy import Policy
 from rules.records import Control, Reason, Rejected
 from rules.rollup import Forgetting, Part, Rollup, Rollups, forgetting
+from rules.stored_rows import reading
 from streams.active import Active
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
@@ -53,10 +54,12 @@ class RollupStep:
         desk.tables.closed_before = restored.rows.get(CLOSED_ROW, "")
         for name, row in restored.rows.items():
             if name.startswith("forget|"):
-                desk.tables.forget(msgspec.convert(row, Forgetting))
+                with reading(name):
+                    desk.tables.forget(msgspec.convert(row, Forgetting))
         for name, row in restored.rows.items():
             if name.startswith("part|"):
-                desk.tables.merge(msgspec.convert(row, Part))
+                with reading(name):
+                    desk.tables.merge(msgspec.convert(row, Part))
         for wish in desk.tables.forgettings.values():
             if not wish.done:
                 self._begin(partition, desk, wish)
