@@ -51,7 +51,7 @@ class Rollup(Struct, frozen=True, tag="rollup", tag_field="type"):
 
 
 class Packed(NamedTuple):
-    """A part as it is held: open days of thousands of tenants are rarely looked at, and take a tenth of the room."""
+    """A part as it is held: encoded it takes a quarter of the room, and open days are rarely looked at."""
 
     reached: tuple[int, int]
     sheet: bytes
