@@ -19,7 +19,7 @@ from rules.announce import foreign_write, outbid
 from rules.moment import Millis
 from rules.policy import Policy
 from rules.rulebook import Rulebook
-from streams.active import Active
+from streams.active import Active, PolicyStep
 from streams.api.server import serve
 from streams.api.ways_in import WaysIn, ways_in
 from streams.channels.build import build_senders
@@ -56,6 +56,13 @@ class Desk:
     metrics: Metrics
     judge: JudgeStep | None = field(default=None)
     rollups: RollupStep | None = field(default=None)
+
+    def meet(self, step: PolicyStep) -> None:
+        """One of the steps that were made."""
+        if isinstance(step, JudgeStep):
+            self.judge = step
+        elif isinstance(step, RollupStep):
+            self.rollups = step
 
     def show_usage(self) -> None:
         """Bring the gauges of today's usage up to date."""
@@ -115,8 +122,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     made = steps(parts)
     for step in made:
         deliver(app, step)
-        desk.judge = step if isinstance(step, JudgeStep) else desk.judge
-        desk.rollups = step if isinstance(step, RollupStep) else desk.rollups
+        desk.meet(step)
     entries = None
     if not settings.event_clock:
         entries = ways_in(settings, policy, rulebook, partitions, metrics, desk.complete_until)
