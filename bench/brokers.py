@@ -8,18 +8,31 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from streams.embedded import broker as embedded
-from streams.embedded.server import Server
+from streams.embedded.server import MissingPartError, Server
 from tests.kafka import apache
 
 KAFKA, TANSU = "Apache Kafka", "tansu"
+OPTIONS = {"kafka": KAFKA, "tansu": TANSU}
 
 # Members that start together join together: else the first would have read half of the log before the others come.
 SETTINGS = {"group.initial.rebalance.delay.ms": "2000"}
 
 
-def available() -> list[str]:
-    """Names of the brokers that can be started here, the one for throughput first."""
-    return [TANSU] if apache.missing() else [KAFKA, TANSU]
+def titled(name: str) -> str:
+    """With its version, where that is ours to choose."""
+    return f"{name} {apache.version()}" if name == KAFKA else name
+
+
+def missing(name: str) -> str | None:
+    """What keeps a broker from being started here, and how to get it; None: nothing."""
+    if name == KAFKA:
+        absent = apache.missing()
+        return absent and f"{absent} (Java: apt-get install openjdk-17-jre-headless)"
+    try:
+        embedded.find_binary()
+    except MissingPartError as problem:
+        return str(problem)
+    return None
 
 
 @contextmanager

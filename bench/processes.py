@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 class ConsumerFailed(RuntimeError):  # noqa: N818 - a state of the world
     """A process ended without a report; the message carries the end of its output."""
+
+
+class PartMissing(RuntimeError):  # noqa: N818 - a state of the world
+    """What a row is measured with is not on this machine; the message says how to get it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,8 @@ def consume(name: str, *arguments: object, python: str = sys.executable, within:
     try:
         child.wait(within)
         return Report(**last_json(child))
+    except subprocess.TimeoutExpired as error:
+        raise ConsumerFailed(f"{name} read too little in {within:.0f} s\n{child.tail()}") from error
     finally:
         child.kill()
 

@@ -17,9 +17,10 @@ from streams.embedded import redis_server
 from streams.embedded.children import Child
 from streams.embedded.server import HOST, free_port
 
-LOOK_EVERY = 1.0  # seconds; a look costs a worker some 10 ms
+LOOK_EVERY = 0.5  # seconds; a look costs a worker some 10 ms
 SETTLE_SECONDS = 3.0
 FROM, TO = 0.1, 0.9  # of the log: the part that is measured, without start and end
+LEAST_LOOKS = 3
 
 _HANDLED = re.compile(rb'^blastdoor_records_total\{step="meter"\} ([0-9.e+]+)$', re.MULTILINE)
 
@@ -29,9 +30,13 @@ class Look:
     """All workers at an instant."""
 
     at: float
-    events: int
+    handled: tuple[int, ...]  # by each
     cpu: float
     broker_cpu: float
+
+    @property
+    def events(self) -> int:
+        return sum(self.handled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +56,14 @@ class Workers:
         self._children = children
         self.redis = redis
 
-    def handled(self) -> int:
-        """Usage events handled so far by all."""
-        return sum(self._handled(child, address) for child, address in self._children)
+    def handled(self) -> tuple[int, ...]:
+        """Usage events handled so far by each."""
+        return tuple(self._handled(child, address) for child, address in self._children)
 
     def wait_for(self, events: int, within: float = 120.0) -> None:
         """Until so many usage events have been handled, and a moment longer."""
         deadline = time.monotonic() + within
-        while self.handled() < events:
+        while sum(self.handled()) < events:
             self.check(time.monotonic() < deadline)
             time.sleep(LOOK_EVERY)
         time.sleep(SETTLE_SECONDS)
@@ -100,14 +105,16 @@ def working(kafka: str, prefix: str, policy: str, count: int = 1) -> Iterator[Wo
 
 
 def measure(workers: Workers, events: int, broker: int, within: float = 180.0) -> Reading:
-    """The speed in the middle of the log."""
+    """The speed in the middle of the log, while all are at work."""
     looks: list[Look] = []
     deadline = time.monotonic() + within
     while not looks or looks[-1].events < events:
         time.sleep(LOOK_EVERY)
         looks.append(workers.look(broker))
         workers.check(time.monotonic() < deadline)
-    middle = [look for look in looks if FROM * events <= look.events <= TO * events]
+    middle = [look for look in looks if FROM * events <= look.events <= TO * events and all(look.handled)]
+    if len(middle) < LEAST_LOOKS:
+        raise ConsumerFailed(f"{events:,} events were read within {len(middle)} looks: too few to tell a speed")
     first, last = middle[0], middle[-1]
     millions = (last.events - first.events) / 1e6
     return Reading(

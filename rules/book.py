@@ -78,6 +78,7 @@ class ModelBook:
         self.counter = Counter(row.carried, row.closed_before)
         self.sheets = MinuteSheets(row.folded)
         self._calm_until: Millis = 0
+        self._late: list[str] = []  # keys of what was told of closed days
         self.adopt(policy)
 
     def adopt(self, policy: Policy) -> None:
@@ -119,6 +120,7 @@ class ModelBook:
     def merge(self, fact: Stored) -> bool:
         """Take metered usage; says whether it was news."""
         if isinstance(fact, Partial):
+            self._late += [fact.key] if fact.day < self.counter.closed_before else []
             return self.counter.merge(fact)
         return isinstance(fact, Minutes) and self.sheets.merge(fact)
 
@@ -298,7 +300,7 @@ class ModelBook:
 
     def tidy(self, now: Millis) -> list[str]:
         """Close what nothing can change any more; returns the keys of rows that may go."""
-        gone = self.sheets.fold(now, self._terms.lag_ceiling + 2 * HOUR)
+        gone, self._late = [*self._late, *self.sheets.fold(now, self._terms.lag_ceiling + 2 * HOUR)], []
         gone += [partial.key for partial in self.counter.close_before(self._oldest(now))]
         return gone
 

@@ -23,20 +23,14 @@ class Calendar:
         """Raises ZoneInfoNotFoundError for an unknown zone, ValueError for a start that is not `HH:MM`."""
         self.zone: tzinfo = UTC if zone == "UTC" else ZoneInfo(zone)
         self.starts = time.fromisoformat(day_starts)
-        self._hours: dict[int, tuple[Millis, Millis, Day, Day]] = {}
+        self._hour = lru_cache(maxsize=4096)(self._look_up)
         self.start = lru_cache(maxsize=64)(self._start)
         self.end = lru_cache(maxsize=64)(self._end)
         self.previous = lru_cache(maxsize=64)(self._previous)
 
     def day(self, at: Millis) -> Day:
         """The day that `at` belongs to."""
-        hour = at // HOUR
-        known = self._hours.get(hour)
-        if known is None:
-            known = self._hours[hour] = self._look_up(hour)
-            if len(self._hours) > 4096:
-                self._hours.pop(next(iter(self._hours)))
-        change, _, before, after = known
+        change, _, before, after = self._hour(at // HOUR)
         return before if at < change else after
 
     def _end(self, day: Day) -> Millis:
@@ -62,3 +56,10 @@ class Calendar:
         local = to_datetime(at, self.zone)
         day = local.date().isoformat()
         return day if at >= self._start(day) else self.previous(day)
+
+
+@lru_cache(maxsize=8)
+def calendar_of(zone: str, day_starts: str) -> Calendar:
+    """The same one for all who ask alike: it remembers what was looked up, which must not be kept once for each book of
+    thousands."""
+    return Calendar(zone, day_starts)

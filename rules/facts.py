@@ -6,13 +6,14 @@ total is the sum over partitions. That is a G-counter, so replays, restarts, re-
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rules.calendar import Day
-from rules.moment import MINUTE, Millis
+from rules.calendar import Calendar, Day
+from rules.moment import HOUR, MINUTE, Millis
 from rules.records import Calibration, Control, Reading
 
 Scope = str
@@ -29,6 +30,7 @@ def kind_of(scope: Scope) -> str:
     return scope.partition(":")[0]
 
 
+MINUTES = "minutes|"
 HEARD_SLOTS = 65_536
 # Of one (model, day): a row must fit into a message, whatever keys a gateway makes up. Further keys say nothing.
 SEEDS_KEPT = 1_000
@@ -112,9 +114,12 @@ class Tally(Struct, tag="tally", tag_field="type"):
     def key(self) -> str:
         return f"tally|{self.partition}|{self.day}|{self.group}"
 
-    def partials(self) -> Iterator[Partial]:
-        """One by one."""
-        for tenant, (tokens, requests, cached, hits, guarded, saved) in self.tenants.items():
+    def partials(self, known: Mapping[str, list[int]] = MappingProxyType({})) -> Iterator[Partial]:
+        """One by one, without those whose sums are `known`."""
+        for tenant, amounts in self.tenants.items():
+            if known.get(tenant) == amounts:
+                continue
+            tokens, requests, cached, hits, guarded, saved = amounts
             sums = Sums(tokens, requests, cached=cached, cache_hits=hits, guarded=guarded, saved=saved)
             yield Partial(f"tenant:{tenant}", self.partition, self.day, self.incarnation, self.offset, sums)
 
@@ -132,7 +137,7 @@ class Minutes(Struct, tag="minutes", tag_field="type"):
 
     @property
     def key(self) -> str:
-        return f"minutes|{self.scope}|{self.partition}|{self.hour}"
+        return f"{MINUTES}{self.scope}|{self.partition}|{self.hour}"
 
     def snapshot(self) -> Minutes:
         """A copy that shares nothing that changes."""
@@ -208,3 +213,19 @@ Stored = Partial | Minutes | Tally | Watermark | Charge
 """What is absolute, and stored as it was merged."""
 
 Fact = Stored | Heard
+
+
+def leaving(keys: Iterable[str], calendar: Calendar) -> Iterator[str]:
+    """The keys that leave the topic when a judge lets go of these rows.
+
+    Minutes stay there as long as the sums of their day: without them a judge that begins anew could not tell when those
+    were used, and would allow less for a while. An hour that two days share goes with the later one.
+    """
+    for key in keys:
+        if key.startswith(MINUTES):
+            continue
+        yield key
+        if kind_of(key) == "model":
+            scope, partition, day = key.rsplit("|", 2)
+            hours = range(calendar.start(day) // HOUR, calendar.end(day) // HOUR)
+            yield from (f"{MINUTES}{scope}|{partition}|{hour}" for hour in hours)

@@ -2,13 +2,15 @@
 
 Rule 1: merging is a G-counter, so facts may come again, late or from a former owner.
 Rule 2: rulings are functions of what was merged and of `now`; nothing here knows the time.
-Rule 3: usage alone moves no bound. A scope is looked at anew for what is heard, and whenever every scope is, which is
+Rule 3: what was merged and closed for good is of no use on the topic either: its keys are let go there, before the row
+        that holds its sum is kept. What is told of it again, by a meter that starts, is let go again.
+Rule 4: usage alone moves no bound. A scope is looked at anew for what is heard, and whenever every scope is, which is
         how minutes and watermarks take effect; in between sums are compared with the limit as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import Any
 
@@ -16,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from rules.book import ModelBook
-from rules.facts import Charge, Fact, Heard, Partial, Scope, Stored, Tally, Watermark, kind_of
+from rules.facts import Charge, Fact, Heard, Partial, Scope, Stored, Tally, Watermark, kind_of, leaving
 from rules.global_book import GlobalBook
 from rules.marks import Marks
 from rules.moment import Millis
@@ -25,6 +27,7 @@ from rules.policy import Policy
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 from rules.scope_book import Book, Situation
+from rules.stored_rows import reading
 from rules.switch_book import SwitchBook
 from rules.tallies import Tallies
 from rules.tenant_book import TenantBook
@@ -56,6 +59,7 @@ class Judge:
         self._named = policy.named()
         self._touched: set[Scope] = set()
         self._closed: list[Scope] = []
+        self._gone: dict[str, None] = {}  # keys of facts that nobody needs any more
         self._latest: Millis = 0
         self._counted: set[Scope] = set()  # usage was added
         self._unkept: set[Scope] = set()  # ruled on since rows were last taken
@@ -69,10 +73,12 @@ class Judge:
         """Take up the rows of an earlier life."""
         for key, row in rows.items():
             if key.startswith(BOOK) and kind_of(scope := key.removeprefix(BOOK)) in KINDS:
-                self._open(scope, row)
+                with reading(key):
+                    self._open(scope, row)
         for key, row in rows.items():
             if not key.startswith(BOOK):
-                self._take_up(key, msgspec.convert(row, Stored))
+                with reading(key):
+                    self._take_up(key, msgspec.convert(row, Stored))
         self._touched.update(self.books)
 
     def adopt(self, policy: Policy, rulebook: Rulebook) -> None:
@@ -90,6 +96,7 @@ class Judge:
                 self._touched.add(fact.scope)
         elif self._merge(fact):
             self._rows[fact.key] = fact
+            self._gone.pop(fact.key, None)
 
     def rule(self, now: Millis, *, every: bool = False) -> list[Outcome]:
         """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days."""
@@ -119,6 +126,11 @@ class Judge:
         """The scopes whose books were closed since the last call: nothing is ruled about them any more."""
         closed, self._closed = self._closed, []
         return closed
+
+    def take_gone(self) -> list[str]:
+        """The keys that may leave the topic of facts since the last call: no fact under them bears on anything."""
+        gone, self._gone = list(self._gone), {}
+        return gone
 
     def attend(self, scope: Scope) -> None:
         """Rule on a scope even if nobody ever tells of it."""
@@ -150,16 +162,18 @@ class Judge:
     def _take_up(self, key: str, fact: Stored) -> None:
         """A row of a book that is not worth one may go; one of a kind that is not known here is left alone."""
         if not self._merge(fact) and not isinstance(fact, Watermark | Tally) and kind_of(fact.scope) in KINDS:
-            self._rows[key] = None
+            self._let_go([key])
 
     def _merge(self, fact: Stored) -> bool:
         if isinstance(fact, Watermark):
             return self.marks.merge(fact)  # takes effect with the next tick
         if isinstance(fact, Tally):
-            self._tallies.note(fact)
-            taken = [self._merge(partial) for partial in fact.partials()]  # each, whatever the first says
+            taken = [self._merge(partial) for partial in self._tallies.note(fact)]  # each, whatever the first says
             return any(taken)
-        if kind_of(fact.scope) not in KINDS or (fact.scope not in self.books and self._says_nothing(fact)):
+        if kind_of(fact.scope) not in KINDS:
+            return False
+        if fact.scope not in self.books and self._says_nothing(fact):
+            self._gone[fact.key] = None
             return False
         if isinstance(fact, Partial):
             self._counted.add(fact.scope)
@@ -181,7 +195,7 @@ class Judge:
 
     def _rule(self, book: Book, now: Millis, *, anew: bool) -> Outcome | None:
         if anew:
-            self._rows.update(dict.fromkeys(book.tidy(now)))
+            self._let_go(book.tidy(now))
             if book.scope not in self._named and book.is_over(min(now, self.marks.complete_until() or 0)):
                 self._close(book)
                 return None
@@ -194,7 +208,7 @@ class Judge:
     def _tidy_tallies(self, now: Millis) -> None:
         """Let tallies of days go that take no usage any more, once the books hold their sums."""
         for tally in self._tallies.take_old(now):
-            self._rows[tally.key] = None
+            self._let_go([tally.key])
             for partial in tally.partials():
                 book = self._book(partial.scope)
                 if isinstance(book, TenantBook):
@@ -209,11 +223,18 @@ class Judge:
     def _close(self, book: Book) -> None:
         """Nobody has named it or used it for days: forget it. Used again, it begins anew."""
         scope = book.scope
-        self._rows.update(dict.fromkeys([BOOK + scope, *book.keys()]))
+        self._rows[BOOK + scope] = None
+        self._let_go(book.keys())
         for kept in (self.books, self._current, self._stored, self._told):
             kept.pop(scope, None)
         self._unkept.discard(scope)
         self._closed.append(scope)
+
+    def _let_go(self, keys: Iterable[str]) -> None:
+        """Rows of facts that bear on nothing any more."""
+        rows: dict[str, None] = dict.fromkeys(keys)
+        self._rows |= rows
+        self._gone |= dict.fromkeys(leaving(rows, self._policy.calendar()))
 
     def _keep(self, book: Book) -> None:
         """Store a book's row if it changed; most rulings change `used` alone, which stands in the partials."""

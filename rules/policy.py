@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rules.calendar import Calendar
+from rules.calendar import Calendar, calendar_of
 from rules.moment import DAY, HOUR, MINUTE, SECOND, Millis
 
 
@@ -253,7 +253,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     def calendar(self) -> Calendar:
         """The accounting days of this policy."""
-        return Calendar(self.timezone, self.day_starts)
+        return calendar_of(self.timezone, self.day_starts)
 
     def left_to_gates(self) -> tuple[str, ...]:
         """Fields that bind no gate by themselves: gates hold rates by their own file. An operator must not take what

@@ -1,4 +1,7 @@
-"""A recording without Kafka: the same meter and the same judge, driven by the recording's own clock."""
+"""A recording without Kafka: the same meter and the same judge, driven by the recording's own clock.
+
+Counting comes first, judging follows what it says, and the first needs nothing from the second, so they may run apart.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.alerts import Alert
-from rules.calls import Call, Calls
+from rules.calls import Calls
+from rules.counting import Between, Counted, Counting
 from rules.facts import Heard, Scope
 from rules.hindsight import Seen
 from rules.judge import Judge
-from rules.meter import PartitionMeter
 from rules.moment import Millis
 from rules.outcome import Outcome
 from rules.policy import Policy
-from rules.records import Calibration, Clock, Control, Reading, Record, Refusal, Rejected, Usage
+from rules.records import Calibration, Clock, Control, Reading, Record, Refusal, Rejected
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
 from rules.switch import addressed
@@ -44,18 +47,14 @@ class Replay:
     def __init__(
         self, policy: Policy, rulebook: Rulebook, formulas: Iterable[str], watcher: Watcher | None = None
     ) -> None:
+        self.now: Millis | None = None  # of the recording
         self.alerts: list[Alert] = []
         self.rejected: list[Rejected] = []
         self.refusals: dict[Scope, Refusal] = {}  # the last call that the recorded gate refused
-        self.meter = PartitionMeter(0, policy, by_tenant=False)
         self.judge = Judge(policy, rulebook, usage_partitions=1)
         self._policy = policy
         self._rulebook = rulebook
         self._formulas = tuple(formulas)
-        self._offset = 0
-        self._offsets: list[int] = []
-        self._calls: list[Call] = []  # at these offsets, since the last tick
-        self._ats: list[Millis] = []
         self._waiting: list[Reading] = []
         self._watcher = watcher
 
@@ -64,76 +63,62 @@ class Replay:
 
         Calls stand for the events in them, one after another.
         """
-        for record in records:
-            if isinstance(record, Calls):
-                self._feed_calls(record)
-            elif isinstance(record, Clock):
-                self.tick(record.at)
-                yield from self._compare(record.at)
+        counting = Counting(self._policy)
+        yield from self.follow(counting.run(records))
+        self.rejected += counting.rejected
+
+    def follow(self, counted: Iterable[Counted | Between]) -> Iterator[Replayed]:
+        """The same for usage that has been counted already."""
+        for each in counted:
+            if isinstance(each, Between):
+                self._hear(each.record, each.offset)
             else:
-                self.feed(record)
+                self._rule(each)
+                yield from self._compare(each.mark.at)
 
-    def _feed_calls(self, calls: Calls) -> None:
-        self._calls += calls.calls
-        self._ats += calls.ats
-        self._offsets += range(self._offset, self._offset + len(calls.ats))
-        self._offset += len(calls.ats)
+    def finish(self) -> None:
+        """Let the watcher see how the recording ends."""
+        if self._watcher is not None and self.now is not None:
+            for book in self.judge.models().values():
+                self._watcher.see(book.seen(book.look(self.now, self.judge.marks), self._formulas))
 
-    def feed(self, record: Record) -> None:
-        """Take one record; it takes effect with the next tick."""
-        if isinstance(record, Usage):
-            self._feed_calls(Calls([record], [record.at]))
-            return
+    def _hear(self, record: Record, offset: int) -> None:
+        """It takes effect with the next tick."""
         if isinstance(record, Reading | Calibration | Control):
             model = "" if isinstance(record, Control) else self._policy.canonical(record.model)
             scope = addressed(record) if isinstance(record, Control) else f"model:{model}"
             if isinstance(scope, Rejected):
                 self.rejected.append(scope)
             else:
-                self.judge.apply(Heard(scope, record, f"replay/0/{self._offset}"))
+                self.judge.apply(Heard(scope, record, f"replay/0/{offset}"))
             self._waiting += [record] if isinstance(record, Reading) else []
         elif isinstance(record, Refusal):
             scope = f"model:{self._policy.canonical(record.model)}"
             self.refusals[scope] = record
             if self._watcher is not None:
                 self._watcher.refuse(scope, record)
-        self._offset += 1
 
-    def tick(self, now: Millis) -> list[Outcome]:
-        """The clock reaches `now`: everything before has been fed, and the judge rules."""
-        self._fold()
-        self.meter.tick(now)
-        for row in self.meter.take_changes():
+    def _rule(self, counted: Counted) -> None:
+        """The clock reaches an instant: everything before has been heard, and the judge rules."""
+        now = self.now = counted.mark.at
+        for row in counted.rows:
             self.judge.apply(row)
-        self.judge.apply(self.meter.watermark(self._offset, now))
-        self.meter.duplicates.trim(self._offset)
-        self.meter.forget()
+        self.judge.apply(counted.mark)
         outcomes = self.judge.rule(now, every=True)
         for outcome in tuple(outcomes):
             for fact in outcome.tells:
-                self.judge.apply(replace(fact, version=(0, self._offset)))
+                self.judge.apply(replace(fact, version=(0, counted.mark.position)))
         outcomes += self.judge.rule(now)
         self.judge.take_rows()
         self.alerts += [alert for outcome in outcomes for alert in outcome.alerts]
         if self._watcher is not None:
-            models = self.judge.models()
-            for outcome in outcomes:
-                if outcome.history and outcome.sight is not None:
-                    self._watcher.see(models[outcome.ruling.scope].seen(outcome.sight, self._formulas))
-        return outcomes
+            self._show(outcomes, self._watcher)
 
-    def finish(self) -> None:
-        """Let the watcher see how the recording ends."""
-        now = self.meter.clock.now
-        if self._watcher is not None and now is not None:
-            for book in self.judge.models().values():
-                self._watcher.see(book.seen(book.look(now, self.judge.marks), self._formulas))
-
-    def _fold(self) -> None:
-        if self._calls:
-            refused = self.meter.fold_batch(self._offsets, self._calls, self._ats)
-            self.rejected += [rejected for _, rejected in refused]
-            self._offsets, self._calls, self._ats = [], [], []
+    def _show(self, outcomes: Iterable[Outcome], watcher: Watcher) -> None:
+        models = self.judge.models()
+        for outcome in outcomes:
+            if outcome.history and outcome.sight is not None:
+                watcher.see(models[outcome.ruling.scope].seen(outcome.sight, self._formulas))
 
     def _compare(self, now: Millis) -> Iterator[Replayed]:
         due = [reading for reading in self._waiting if reading.at <= now]

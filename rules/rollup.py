@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from typing import NamedTuple
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -16,6 +18,8 @@ from rules.tenant_sheets import MOST_VALUES
 
 Table = tuple[Day, str]
 """A day and a tenant."""
+
+_unpack = msgspec.json.Decoder(Sheet).decode
 
 
 class Part(Struct, tag="part", tag_field="type"):
@@ -30,7 +34,7 @@ class Part(Struct, tag="part", tag_field="type"):
 
     @property
     def key(self) -> str:
-        return f"part|{self.partition}|{self.day}|{self.tenant}"
+        return _key(self.partition, (self.day, self.tenant))
 
 
 class Rollup(Struct, frozen=True, tag="rollup", tag_field="type"):
@@ -46,9 +50,11 @@ class Rollup(Struct, frozen=True, tag="rollup", tag_field="type"):
         return f"{self.day}|{self.tenant}"
 
 
-def later(known: Part | None, part: Part) -> bool:
-    """Whether a part is news: the higher (incarnation, offset) of a source partition wins."""
-    return known is None or (known.incarnation, known.offset) < (part.incarnation, part.offset)
+class Packed(NamedTuple):
+    """A part as it is held: encoded it takes a quarter of the room, and open days are rarely looked at."""
+
+    reached: tuple[int, int]
+    sheet: bytes
 
 
 class Forgetting(Struct, frozen=True, kw_only=True):
@@ -88,18 +94,20 @@ class Rollups:
     def __init__(self, most: int = MOST_VALUES, closed_before: Day = "") -> None:
         self.closed_before = closed_before
         self.forgettings: dict[str, Forgetting] = {}
-        self._parts: dict[Table, dict[int, Part]] = {}
+        self._parts: dict[Table, dict[int, Packed]] = {}
         self._changed: set[Table] = set()
         self._most = most
 
     def merge(self, part: Part) -> bool:
-        """Take a part unless a later one of its source partition came first; says whether it was taken."""
+        """Take a part unless a later one of its source partition came first; says whether it was taken: the higher
+        (incarnation, offset) wins."""
         if part.day < self.closed_before:
             return False
         parts = self._parts.setdefault((part.day, part.tenant), {})
-        if not later(parts.get(part.partition), part):
+        known, reached = parts.get(part.partition), (part.incarnation, part.offset)
+        if known is not None and known.reached >= reached:
             return False
-        parts[part.partition] = part
+        parts[part.partition] = Packed(reached, msgspec.json.encode(part.sheet))
         self._changed.add((part.day, part.tenant))
         return True
 
@@ -120,7 +128,7 @@ class Rollups:
         """Forget the parts of days that are over for good, and names that no part can bring again; the keys."""
         self.closed_before = max(self.closed_before, day)
         gone = [table for table in self._parts if table[0] < day and table not in self._changed]
-        keys = [part.key for table in gone for part in self._parts.pop(table).values()]
+        keys = [_key(partition, table) for table in gone for partition in self._parts.pop(table)]
         wishes = [wish for wish in self.forgettings.values() if wish.done and wish.day < day]
         for wish in wishes:
             del self.forgettings[wish.id]
@@ -143,8 +151,12 @@ class Rollups:
         return rollup if sheet is rollup.sheet else replace(rollup, sheet=sheet)
 
     def _rolled_up(self, table: Table, now: Millis) -> Rollup:
-        sheets = (part.sheet for part in self._parts[table].values())
+        sheets = (_unpack(part.sheet) for part in self._parts[table].values())
         return self.pseudonymised(Rollup(table[1], table[0], now, merged(sheets, self._most)))
+
+
+def _key(partition: int, table: Table) -> str:
+    return f"part|{partition}|{table[0]}|{table[1]}"
 
 
 def renamed(sheet: Sheet, user: str, pseudonym: str) -> Sheet:

@@ -18,6 +18,7 @@ from rules.cells import UNASSIGNED, Sheet
 from rules.facts import Tally
 from rules.open_sheet import OpenSheet, bucket_of
 from rules.rollup import Part
+from rules.stored_rows import reading
 from rules.tenant_sheets import CROWD, Entry, TenantSheets
 
 ROUND = 60
@@ -75,17 +76,20 @@ class SheetKeeper:
     def restore(self, rows: Mapping[str, Any]) -> None:
         """Take up the rows of an earlier life. All counts as changed: the one before may have died before it told."""
         if REACHED_ROW in rows:
-            incarnation, offset, self._oldest = rows[REACHED_ROW]
+            with reading(REACHED_ROW):
+                incarnation, offset, self._oldest = msgspec.convert(rows[REACHED_ROW], tuple[int, int, Day])
             self.sheets.reached = (incarnation, offset)
         known: dict[Bucket, int] = {}
         for name in rows:
             if name.startswith(SHEETS):
-                self._take(name, rows[name], known)
+                with reading(name):
+                    self._take(name, rows[name], known)
         notes = sorted((_place(name), name) for name in rows if name.startswith(NOTE))
         for (number, _), name in notes:
             self._notes.setdefault(number, []).append(name)
-            for entry in msgspec.convert(rows[name], list[Entry]):
-                self._recount(entry, number, known)
+            with reading(name):
+                for entry in msgspec.convert(rows[name], list[Entry]):
+                    self._recount(entry, number, known)
         self._number = max([0, *known.values(), *self._notes])
         self.sheets.settle()
         for day, tenants in self.sheets.days.items():

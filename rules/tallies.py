@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rules.calendar import Day
-from rules.facts import Tally
+from rules.facts import Partial, Tally
 from rules.moment import DAY, Millis
 from rules.policy import Policy
 
@@ -17,12 +17,17 @@ class Tallies:
         self._held: dict[str, Tally] = {}
         self._newest: Day = ""
 
-    def note(self, tally: Tally) -> None:
-        """One more, or a later one of the same group."""
+    def note(self, tally: Tally) -> list[Partial]:
+        """One more, or a later one of the same group; what it says beside the one held.
+
+        Sums only grow, so a tenant whose sums are those of an earlier offset has used nothing in between.
+        """
         known = self._held.get(tally.key)
+        news = list(tally.partials(known.tenants if known is not None else {}))
         if known is None or (known.incarnation, known.offset) < (tally.incarnation, tally.offset):
             self._held[tally.key] = tally
         self._newest = max(self._newest, tally.day)
+        return news
 
     def oldest(self, now: Millis) -> Day:
         """The first day that stays open. Our own clock alone closes none: it may have run ahead."""

@@ -11,7 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from rules.calendar import Day
-from rules.cells import AMOUNTS, DIMENSIONS, WIDTH, Cell, merged
+from rules.cells import AMOUNTS, DIMENSIONS, WIDTH, Cell, Sheet, merged
 from rules.facts import Sums
 from rules.moment import Millis
 from rules.prices import Nano, Prices, Tariff, cost
@@ -68,7 +68,7 @@ def usage_table(tenant: str, span: tuple[Day, Day], by: By, rollups: Iterable[Ro
     """The table; the most used rows first, days in their order."""
     days = sorted(rollups, key=lambda rollup: rollup.day)
     whole = merged((rollup.sheet for rollup in days), MOST_ROWS)
-    costs = [_costs(each, prices) for each in days]
+    costs = [_costs(each.sheet, each.day, prices) for each in days]
     if by is By.DAY:
         pairs = zip(days, costs, strict=True)
         rows = [Row(value=each.day, amounts=_amounts(each.sheet.total(), _sum(cost.values()))) for each, cost in pairs]
@@ -90,10 +90,14 @@ def usage_table(tenant: str, span: tuple[Day, Day], by: By, rollups: Iterable[Ro
     )
 
 
-def _costs(rollup: Rollup, prices: Prices) -> dict[str, Nano | None]:
+def list_cost(sheet: Sheet, day: Day, prices: Prices) -> Nano | None:
+    """What the tokens of a tenant's day cost; None where the price of some is not known."""
+    return _sum(_costs(sheet, day, prices).values())
+
+
+def _costs(sheet: Sheet, day: Day, prices: Prices) -> dict[str, Nano | None]:
     """What each model's tokens of the day cost at the day's price; what has found no place has none."""
-    sheet = rollup.sheet
-    found = {model: _cost(cell, prices.of(model, rollup.day)) for model, cell in sheet.models.items()}
+    found = {model: _cost(cell, prices.of(model, day)) for model, cell in sheet.models.items()}
     return found | ({"": None} if any(sheet.other[0]) else {})
 
 

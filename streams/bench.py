@@ -18,6 +18,7 @@ from rules.outcome import Outcome
 from rules.policy import Policy
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
+from rules.stored_rows import reading
 
 WAITING = "waiting|"
 FORMER_WAITING_ROW = "waiting"  # all of them in one, by earlier versions
@@ -68,12 +69,15 @@ class Bench:
     def restore(self, rows: Mapping[str, Any]) -> None:
         """Take up the rows of an earlier owner; versions go on above its own, whatever this machine's clock says."""
         own = dict(rows)
-        self.raise_epoch(own.pop(EPOCH_ROW, 0))
-        waiting = [(key, msgspec.convert(own.pop(key), Timed)) for key in sorted(own) if key.startswith(WAITING)]
-        former = msgspec.convert(own.pop(FORMER_WAITING_ROW, []), list[Timed])
+        with reading(EPOCH_ROW):
+            self.raise_epoch(own.pop(EPOCH_ROW, 0))
+        waiting = [(key, _timed(key, own.pop(key))) for key in sorted(own) if key.startswith(WAITING)]
+        with reading(FORMER_WAITING_ROW):
+            former = msgspec.convert(own.pop(FORMER_WAITING_ROW, []), list[Timed])
         said = own.pop(ENGINE_ROW, None)
         if self._engine is not None and said is not None:
-            self._engine.row = msgspec.convert(said, EngineRow)
+            with reading(ENGINE_ROW):
+                self._engine.row = msgspec.convert(said, EngineRow)
         self.judge.restore(own)
         if self._lockstep is not None:
             for mark in self.judge.marks.known.values():
@@ -205,3 +209,9 @@ class Bench:
             version = (self.epoch, self._numbered)
             self._tells |= {fact.key: replace(fact, version=version) for fact in outcome.tells}
             yield Ruled(outcome, version)
+
+
+def _timed(key: str, row: Any) -> Timed:
+    with reading(key):
+        found: Timed = msgspec.convert(row, Timed)
+    return found

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 
 from prometheus_client import Gauge
 
 TENANTS_SHOWN = 50
+WINDOWS = ("day", "month")
+
+LONGEST = 64  # characters of a label
+_KEPT = 51
+_MISLEADING = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
+"""Ends of lines, what turns the direction of writing, and what is no character at all."""
 
 
 class TopTenants:
@@ -21,23 +30,24 @@ class TopTenants:
         self._used: dict[str, int] = {}  # of those shown
         self._least = 0  # not above any of them
 
-    def put(self, tenant: str, used: int, limit: int | None) -> None:
-        """Show a tenant, if it is one of those that use most."""
+    def put(self, tenant: str, windows: Mapping[str, int]) -> None:
+        """Show a tenant, if it is one of those that use most in a day. `windows`: `day_used`, `day_limit` and so on."""
+        used = windows.get("day_used", 0)
         if tenant not in self._used and not self._has_room(used):
             return
         self._used[tenant] = used
         self._least = min(self._least, used)
-        self._gauge_used.labels(tenant).set(used)
-        if limit is None:
-            _remove(self._gauge_limit, tenant)
-        else:
-            self._gauge_limit.labels(tenant).set(limit)
+        label = label_value(tenant)
+        for window in WINDOWS:
+            _set(self._gauge_used, windows.get(f"{window}_used"), label, window)
+            _set(self._gauge_limit, windows.get(f"{window}_limit"), label, window)
 
     def drop(self, tenant: str) -> None:
         """Take a tenant's gauges away."""
         self._used.pop(tenant, None)
-        _remove(self._gauge_used, tenant)
-        _remove(self._gauge_limit, tenant)
+        for gauge in (self._gauge_used, self._gauge_limit):
+            for window in WINDOWS:
+                _set(gauge, None, label_value(tenant), window)
 
     def _has_room(self, used: int) -> bool:
         """Whether somebody new with that much has a place; the one with the least leaves it."""
@@ -97,6 +107,21 @@ class Tally:
         place = scope.partition(":")[0], action
         self._counts[place] += change
         self._gauge.labels(*place).set(self._counts[place])
+
+
+def label_value(name: str) -> str:
+    """A name as a label: of bounded length, on one line. What had to be changed is told apart by a hash."""
+    shown = _MISLEADING.sub(" ", name)
+    if shown == name and len(name) <= LONGEST:
+        return name
+    return f"{shown[:_KEPT]}…{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def _set(gauge: Gauge, value: int | None, *labels: str) -> None:
+    if value is None:
+        _remove(gauge, *labels)
+    else:
+        gauge.labels(*labels).set(value)
 
 
 def _remove(gauge: Gauge, *labels: str) -> None:

@@ -13,6 +13,7 @@ from rules.day_book import DayBook
 from rules.digest import digest, due
 from rules.moment import MINUTE, Millis
 from rules.policy import Digest
+from rules.stored_rows import reading
 
 PREFIX = "day|"
 SETTLED: Millis = MINUTE  # so long no more books came: those of other models may be under way
@@ -41,7 +42,8 @@ class DayShelf:
         self._books, self._told, self._changed, self._last = {}, [], {}, self._clock()
         for key, row in rows.items():
             if key.startswith(PREFIX):
-                self._put(msgspec.convert(row, DayBook))
+                with reading(key):
+                    self._put(msgspec.convert(row, DayBook))
 
     def hear(self, book: DayBook) -> None:
         """Books of a day that is over. The same again replaces them."""

@@ -102,7 +102,7 @@ class JudgeStep:
         bench, now = self._benches[partition], LATEST if self._event_clock else self._clock()
         arrivals = self._arrivals[partition]
         for record in records:
-            if record.value is None:
+            if record.value is None:  # our own: what is known here stands in the rows
                 continue
             found = read_fact(record.value, self._partitions, now)
             if isinstance(found, Rejected):
@@ -119,6 +119,7 @@ class JudgeStep:
             arrivals.clear()
         outputs += [self._close(scope) for scope in bench.judge.take_closed()]
         outputs += [self._facts.to_scope(fact.scope, fact) for fact in bench.take_tells(moment.now)]
+        outputs += [Output(self.topic, partition, key.encode(), None) for key in bench.judge.take_gone()]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         outputs += self._refused.pop(partition, ())
         if moment.whole:  # once a second is often enough for gauges, which cost more than a ruling

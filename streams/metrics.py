@@ -1,8 +1,9 @@
-"""All metric names in one place, with meaning and unit. A misspelt name is an AttributeError, and docs/metrics.md is
-made from this file (`make dashboards`).
+"""All metric names of a worker in one place, with meaning and unit. A misspelt name is an AttributeError, and
+docs/metrics.md is made from this file (`make dashboards`).
 
 Labels are bounded: reasons and outcomes are closed lists; of models, whose names any caller of a gateway can make up,
-only so many are shown (`shows`); of tenants only those that use most (`streams/bounded_gauges.py`). No user and no IP.
+only so many are shown (`shows`); of tenants and of what is theirs only those that use most (streams/bounded_gauges.py,
+streams/usage_gauges.py). No IP, and no user unless asked for.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ from blastdoor_gateway.contract import Action
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from rules.alerts import Kind
-from rules.polling import Why
-from rules.providers.answer import Trouble
 from rules.records import Reason
 from rules.rulebook import SCOPES, Rulebook
 from streams.bounded_gauges import OneOf, Tally, TopTenants
@@ -20,6 +19,9 @@ from streams.bounded_gauges import OneOf, Tally, TopTenants
 LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 WAY_BUCKETS = (*LATENCY_BUCKETS, 60, 300)
 STEPS = ("meter", "route-balances", "route-controls", "judge", "rollups", "notify")
+
+STATUSES = (200, 202, 204, 400, 401, 403, 404, 408, 409, 413, 429, 503)
+"""What a request may be answered with."""
 
 MODELS_SHOWN = 500
 OTHER = "(other)"
@@ -37,6 +39,7 @@ class Metrics:
         self._engine()
         self._models()
         self._scopes()
+        self._usage()
         self._outlets()
         self._intake()
         self.in_force = Tally(self.scopes_in_force)
@@ -145,9 +148,9 @@ class Metrics:
 
     def _intake(self) -> None:
         to = self.registry
-        self.requests = Counter(
-            "blastdoor_http_requests", "Requests to the event intake, by status.", ["status"], registry=to
-        )
+        self.requests = Counter("blastdoor_http_requests", "Requests under /v1, by status.", ["status"], registry=to)
+        for status in STATUSES:
+            self.requests.labels(status=str(status))
         self.received = Counter(
             "blastdoor_http_events", "Events received over HTTP, by what became of them.", ["outcome"], registry=to
         )
@@ -235,12 +238,48 @@ class Metrics:
         )
         self.tenant_used = Gauge(
             "blastdoor_tenant_used_tokens",
-            "Tokens used since the accounting day began, of the tenants that use most.",
-            ["tenant"],
+            "Tokens used in the accounting day and in the month, of the tenants that use most.",
+            ["tenant", "window"],
             registry=to,
         )
         self.tenant_limit = Gauge(
-            "blastdoor_tenant_limit_tokens", "Limit of the same tenants; absent while none.", ["tenant"], registry=to
+            "blastdoor_tenant_limit_tokens",
+            "Budget of the same tenants with what was given on top; absent while none.",
+            ["tenant", "window"],
+            registry=to,
+        )
+
+    def _usage(self) -> None:
+        """Of the accounting day, as the usage tables have it; set when somebody asks (`streams/usage_gauges.py`)."""
+        to = self.registry
+        rest = "all others are (other)."
+        self.usage_tenant = Gauge(
+            "blastdoor_usage_tenant_tokens", f"Tokens used today by the tenants that use most; {rest}", ["tenant"],
+            registry=to,
+        )  # fmt: skip
+        self.usage_money = Gauge(
+            "blastdoor_usage_tenant_money",
+            "What the tokens of the same tenants cost at list price; absent where a price is not known.",
+            ["tenant"],
+            registry=to,
+        )
+        self.usage_department = Gauge(
+            "blastdoor_usage_department_tokens",
+            f"Tokens used today by the departments that use most, of the same tenants; {rest}",
+            ["tenant", "department"],
+            registry=to,
+        )
+        self.usage_knowledge_base = Gauge(
+            "blastdoor_usage_knowledge_base_tokens",
+            f"Tokens used today for the knowledge bases that are used most, of the same tenants; {rest}",
+            ["tenant", "knowledge_base"],
+            registry=to,
+        )
+        self.usage_user = Gauge(
+            "blastdoor_usage_user_tokens",
+            f"Tokens used today by the users that use most, of the same tenants, with `--user-metrics on`; {rest}",
+            ["tenant", "user"],
+            registry=to,
         )
 
     def _money(self) -> None:
@@ -340,48 +379,6 @@ class Metrics:
             registry=to,
         )
         self.alerts_raised = Counter("blastdoor_alerts_raised", "Alerts raised, by kind.", ["kind"], registry=to)
-
-
-class PollMetrics:
-    """The metrics of a poller."""
-
-    def __init__(self, registry: CollectorRegistry | None = None) -> None:
-        self.registry = to = registry or CollectorRegistry()
-        self.polls = Counter("blastdoor_polls", "Polls begun, by what made them due.", ["provider", "why"], registry=to)
-        self.poll_failures = Counter(
-            "blastdoor_poll_failures", "Polls that brought no reading.", ["provider", "trouble"], registry=to
-        )
-        self.poll_seconds = Histogram(
-            "blastdoor_poll_seconds",
-            "From the question to the whole answer.",
-            ["provider"],
-            buckets=(0.5, 1, 2.5, 5, 10, 30, 60),
-            registry=to,
-        )
-        self.answered = Gauge(
-            "blastdoor_poll_answer_timestamp_seconds", "When the provider answered last.", ["provider"], registry=to
-        )
-        self.stopped = Gauge(
-            "blastdoor_poll_stopped", "1 while no poll is tried: the operator has to act.", ["provider"], registry=to
-        )
-        self.leading = Gauge(
-            "blastdoor_poll_leading", "1 where this process is the one that asks.", ["provider"], registry=to
-        )
-        self.available = Gauge(
-            "blastdoor_balance_tokens", "Tokens left as the provider told last.", ["provider", "model"], registry=to
-        )
-        self.unplaced = Gauge(
-            "blastdoor_unplaced_packages", "Packages that count for no model.", ["provider"], registry=to
-        )
-
-    def expect(self, provider: str) -> None:
-        """Let a provider's label values exist from the start."""
-        for why in Why:
-            self.polls.labels(provider=provider, why=why.value)
-        for trouble in Trouble:
-            self.poll_failures.labels(provider=provider, trouble=trouble.value)
-        self.stopped.labels(provider=provider).set(0)
-        self.leading.labels(provider=provider).set(0)
 
 
 def _has_place(places: dict[str, None], name: str) -> bool:

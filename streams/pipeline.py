@@ -44,6 +44,7 @@ class Parts:
     reread: Reread
     event_clock: bool
     traces: bool = False
+    users: bool = False  # whether their names may stand in metrics
 
 
 def steps(parts: Parts) -> Sequence[PolicyStep]:
@@ -63,7 +64,7 @@ def steps(parts: Parts) -> Sequence[PolicyStep]:
             event_clock=parts.event_clock,
             spans=open_spans(parts.traces),
         ),
-        RollupStep(topics, parts.policy, parts.metrics, parts.reread),
+        RollupStep(topics, parts.policy, parts.metrics, parts.reread, users=parts.users, event_clock=parts.event_clock),
         parts.notify,
     ]
 

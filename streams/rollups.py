@@ -10,15 +10,19 @@ from typing import Any
 import msgspec
 
 from rules.facts import Heard
-from rules.moment import DAY
+from rules.moment import DAY, Millis
 from rules.policy import Policy
+from rules.prices import Prices
 from rules.records import Control, Reason, Rejected
 from rules.rollup import Forgetting, Part, Rollup, Rollups, forgetting
+from rules.shares import Shares
+from rules.stored_rows import reading
 from streams.active import Active
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.metrics import Metrics
 from streams.topics import USAGE_KEPT_DAYS, Topics
+from streams.usage_gauges import UsageGauges
 
 Reread = Callable[[int], AsyncIterator[Sequence[Record]]]
 """All records of one partition of the roll-ups."""
@@ -38,13 +42,26 @@ class RollupStep:
     name = "rollups"
     interval = 1.0
 
-    def __init__(self, topics: Topics, policy: Policy, metrics: Metrics, reread: Reread) -> None:
+    def __init__(
+        self,
+        topics: Topics,
+        policy: Policy,
+        metrics: Metrics,
+        reread: Reread,
+        *,
+        users: bool = False,
+        event_clock: bool = False,
+    ) -> None:
+        """`users`: whether their names may stand in metrics."""
         self.topic = topics.sheets
         self._rollups = topics.rollups
         self._policy = policy
         self._calendar = policy.calendar()
         self._dead_letters = DeadLetters(topics.dead_letters, topics.sheets, metrics)
         self._reread = reread
+        self._event_clock = event_clock
+        self._prices = Prices(policy)
+        self._gauges = UsageGauges(metrics, users=users)
         self._desks: dict[int, Desk] = {}
 
     async def assigned(self, partition: int, restored: Restored) -> None:
@@ -53,10 +70,12 @@ class RollupStep:
         desk.tables.closed_before = restored.rows.get(CLOSED_ROW, "")
         for name, row in restored.rows.items():
             if name.startswith("forget|"):
-                desk.tables.forget(msgspec.convert(row, Forgetting))
+                with reading(name):
+                    desk.tables.forget(msgspec.convert(row, Forgetting))
         for name, row in restored.rows.items():
             if name.startswith("part|"):
-                desk.tables.merge(msgspec.convert(row, Part))
+                with reading(name):
+                    desk.tables.merge(msgspec.convert(row, Part))
         for wish in desk.tables.forgettings.values():
             if not wish.done:
                 self._begin(partition, desk, wish)
@@ -82,7 +101,10 @@ class RollupStep:
         if not moment.whole:
             return None
         desk = self._desks[partition]
-        outputs = [self._output(partition, rollup) for rollup in desk.tables.take_changed(moment.now)]
+        outputs = []
+        for rollup in desk.tables.take_changed(moment.now):
+            desk.shares.note(rollup)
+            outputs.append(self._output(partition, rollup))
         outputs += [self._output(partition, rollup) for rollup in desk.take_rewritten()]
         outputs += desk.refused
         desk.refused = []
@@ -99,6 +121,12 @@ class RollupStep:
     def adopt(self, active: Active) -> None:
         """Days are closed as this policy says."""
         self._policy = active.policy
+        self._prices = Prices(active.policy)
+
+    def show(self, now: Millis) -> None:
+        """Bring the gauges of today's usage up to date. Recordings bring their own days: of them the last is shown."""
+        today = None if self._event_clock else self._calendar.day(now)
+        self._gauges.show((desk.shares for desk in self._desks.values()), today, self._prices)
 
     def _hear(self, partition: int, desk: Desk, heard: Heard) -> None:
         wish = forgetting(heard.record, self._calendar) if isinstance(heard.record, Control) else None
@@ -148,6 +176,7 @@ class Desk:
 
     def __init__(self, restored: Restored) -> None:
         self.tables = Rollups()
+        self.shares = Shares()
         self.rows: dict[str, Any] = {}
         self.rewritten: list[Rollup] = []
         self.refused: list[Output] = []

@@ -15,6 +15,7 @@ from rules.moment import MINUTE, Millis
 from rules.policy import Policy
 from rules.records import Calibration, Clock, Control, ControlAction, Reading, Reason, Rejected
 from rules.rollup import tenant_of
+from rules.stored_rows import reading
 from rules.switch import addressed
 from streams.active import Active
 from streams.dead_letters import DeadLetters
@@ -59,7 +60,8 @@ class Route:
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Go on from the partition's clock."""
-        clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
+        with reading(CLOCK_ROW):
+            clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
         self._partitions[partition] = Routed(clock, restored.incarnation, Receipt(self._clock))
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:

@@ -36,7 +36,7 @@ def show(metrics: Metrics, ruling: Ruling) -> None:
     if kind == "model" and metrics.shows(name):
         _show_model(metrics, name, ruling)
     elif kind == "tenant":
-        metrics.top_tenants.put(name, ruling.used, ruling.limit)
+        metrics.top_tenants.put(name, ruling.windows)
     elif kind == GLOBAL:
         _show_spend(metrics, ruling)
 

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from streams.log_lines import FORMATS
 
 DEFAULT_HTTP = "127.0.0.1:6066"
-NAMES = ("kafka", "redis", "policy", "http", "prefix", "log_format", "traces")
+NAMES = ("kafka", "redis", "policy", "http", "prefix", "log_format", "traces", "user_metrics")
 VARIABLES = {name: f"BLASTDOOR_{name.upper()}" for name in NAMES}
-CHOICES = {"log_format": FORMATS, "traces": ("off", "on")}
+CHOICES = {"log_format": FORMATS, "traces": ("off", "on"), "user_metrics": ("off", "on")}
 
 
 _ADDRESS = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")  # without a port it is Kafka's own
@@ -40,6 +40,7 @@ class Settings:
     prefix: str = "blastdoor"
     log_format: str = "human"
     traces: str = "off"  # whether trace contexts of usage records are handed on
+    user_metrics: str = "off"  # whether names of users may stand in metrics
     event_clock: bool = False
 
     @classmethod

@@ -19,6 +19,7 @@ from rules.calendar import Calendar
 from rules.episodes import Episode
 from rules.own_alerts import tell
 from rules.policy import Alerting
+from rules.stored_rows import reading
 from rules.surroundings import Sample, Surroundings, conditions
 from streams.channels.timing import Timing
 
@@ -59,7 +60,8 @@ class Watchman:
     def begin(self, row: Any, touch: Callable[[], None], fail: Callable[[BaseException], None]) -> None:
         """Go on duty, with what an earlier one remembered. `touch` asks for a flush."""
         self.end()
-        self._watched = Watched() if row is None else msgspec.convert(row, Watched, str_keys=True)
+        with reading(ROW):
+            self._watched = Watched() if row is None else msgspec.convert(row, Watched, str_keys=True)
         self._task = asyncio.create_task(self._watch(touch), name="watch")
         self._task.add_done_callback(lambda task: _report(task, fail))
 

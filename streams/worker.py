@@ -19,7 +19,7 @@ from rules.announce import foreign_write, outbid
 from rules.moment import Millis
 from rules.policy import Policy
 from rules.rulebook import Rulebook
-from streams.active import Active
+from streams.active import Active, PolicyStep
 from streams.api.server import serve
 from streams.api.ways_in import WaysIn, ways_in
 from streams.channels.build import build_senders
@@ -40,7 +40,7 @@ from streams.pipeline import Parts, steps
 from streams.policy_watch import FileState, PolicyWatch
 from streams.publish.client import open_redis
 from streams.publish.publisher import Publisher
-from streams.rollups import Reread
+from streams.rollups import Reread, RollupStep
 from streams.settings import Settings
 from streams.topics import Topics, detect_timing, ensure_topics
 from streams.wall_clock import wall_clock
@@ -51,10 +51,23 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Desk:
-    """Where what the publisher hears reaches the judge, who is made after it."""
+    """Where what the publisher and the server hear reaches steps that are made after them."""
 
     metrics: Metrics
     judge: JudgeStep | None = field(default=None)
+    rollups: RollupStep | None = field(default=None)
+
+    def meet(self, step: PolicyStep) -> None:
+        """One of the steps that were made."""
+        if isinstance(step, JudgeStep):
+            self.judge = step
+        elif isinstance(step, RollupStep):
+            self.rollups = step
+
+    def show_usage(self) -> None:
+        """Bring the gauges of today's usage up to date."""
+        if self.rollups is not None:
+            self.rollups.show(wall_clock())
 
     def refused(self, scope: str, held: tuple[int, int]) -> None:
         """Redis holds a newer version than ours."""
@@ -96,6 +109,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         notify=_notify(settings, policy, metrics, wire, partitions, file_state),
         event_clock=settings.event_clock,
         traces=settings.traces == "on",
+        users=settings.user_metrics == "on",
     )
     app = build_app(
         f"{settings.prefix}.worker",
@@ -108,7 +122,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     made = steps(parts)
     for step in made:
         deliver(app, step)
-        desk.judge = step if isinstance(step, JudgeStep) else desk.judge
+        desk.meet(step)
     entries = None
     if not settings.event_clock:
         entries = ways_in(settings, policy, rulebook, partitions, metrics, desk.complete_until)
@@ -127,7 +141,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     watch = PolicyWatch(path, policy, take, metrics, file_state) if path is not None else None
     return run(
         app,
-        _serving(settings, metrics, app, entries),
+        _serving(settings, metrics, app, entries, desk.show_usage),
         _publishing(publisher, app),
         _notifying(parts.notify, wire),
         _reloading(app, watch),
@@ -191,12 +205,15 @@ def _lookout(settings: Settings, partitions: int, file_state: FileState) -> Look
 
 @asynccontextmanager
 async def _serving(
-    settings: Settings, metrics: Metrics, app: DeliveryApp, entries: WaysIn | None
+    settings: Settings,
+    metrics: Metrics,
+    app: DeliveryApp,
+    entries: WaysIn | None,
+    before: Callable[[], None],
 ) -> AsyncIterator[None]:
     """Metrics, readiness and the ways in. A recording brings its own clock, so nothing else comes in then."""
-    runner = await serve(
-        settings.http, metrics.registry, _readiness(app, metrics), entries.routes() if entries is not None else ()
-    )
+    routes = entries.routes() if entries is not None else ()
+    runner = await serve(settings.http, metrics.registry, _readiness(app, metrics), routes, before)
     following = None if entries is None else asyncio.create_task(entries.index.follow(), name="follow the roll-ups")
     try:
         yield

@@ -9,7 +9,8 @@ from blastdoor_gateway.metrics import PrometheusObserver
 from prometheus_client import CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
 
-from streams.metrics import Metrics, PollMetrics
+from streams.metrics import Metrics
+from streams.poll.metrics import PollMetrics
 
 HEAD = """# Metrics
 
@@ -21,9 +22,12 @@ Every process answers `GET /metrics` at its HTTP address: the worker at 127.0.0.
 
 - What is unknown is absent, never zero. Label values known beforehand exist from the start, so the rate of a failure
   that never happened is 0.
-- No label grows without bound. Of models the first 500 of a worker are shown, the rest of the refusals as `(other)`; of
-  tenants the 50 of each worker that use most. Departments, users, knowledge bases and addresses are no labels. Nor are
-  the readings behind a decision: their ids stand in the decision itself (`blastdoor explain`).
+- No label grows without bound. Of models the first 500 of a worker are shown, the rest of the refusals as `(other)`;
+  of tenants the 50 of each worker that use most. Of what tenants used today (`blastdoor_usage_…`) 20 tenants of each
+  worker and 20 departments, knowledge bases and users of each have names; the others are `(other)`, so every sum is
+  whole. Names are 64 characters at most, on one line; what had to be changed ends in a hash. Users are shown only with
+  `--user-metrics on` ([why](security.md#names-in-metrics)). Addresses are no labels, nor are the readings behind a
+  decision: their ids stand in the decision itself (`blastdoor explain`).
 - Of several workers each shows the partitions and scopes that it owns. Sum over them; a model has one owner at a time.
 - A metric decides nothing. When Prometheus is away, limits hold as before.
 """

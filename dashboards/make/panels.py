@@ -101,10 +101,13 @@ def table(
     columns: dict[str, str],
     unit: str = "short",
     empty: str = NO_DATA,
+    most_first: str | None = None,
 ) -> Panel:
     """Rows, joined by the labels that the queries share; `columns` names those shown, in order."""
     panel = _panel("table", title, says, list(queries), unit, PLAIN, empty)
     panel["options"] = {"showHeader": True, "cellHeight": "sm"}
+    if most_first is not None:
+        panel["options"]["sortBy"] = [{"displayName": most_first, "desc": True}]
     kept = {
         "id": "organize",
         "options": {
@@ -129,14 +132,16 @@ def matrix(
     return panel
 
 
-def pie(title: str, says: str, query: Query, *, unit: str = "short", empty: str = NO_DATA) -> Panel:
-    """Shares of a whole."""
-    panel = _panel("piechart", title, says, [query], unit, PLAIN, empty)
+def pie(
+    title: str, says: str, *queries: Query, unit: str = "short", empty: str = NO_DATA, legend: str = "right"
+) -> Panel:
+    """Shares of a whole; `legend`: where it stands."""
+    panel = _panel("piechart", title, says, list(queries), unit, PLAIN, empty)
     panel["fieldConfig"]["defaults"]["color"] = {"mode": "palette-classic"}
     panel["options"] = {
         "pieType": "donut",
         "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
-        "legend": {"displayMode": "table", "placement": "right", "showLegend": True, "values": ["value", "percent"]},
+        "legend": {"displayMode": "table", "placement": legend, "showLegend": True, "values": ["value", "percent"]},
         "tooltip": {"mode": "single", "sort": "none"},
     }
     return panel

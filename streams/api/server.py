@@ -47,10 +47,12 @@ async def serve(
     registry: CollectorRegistry,
     ready: Callable[[], bool],
     routes: Iterable[web.RouteDef] = (),
+    before: Callable[[], None] = lambda: None,
 ) -> web.AppRunner:
-    """Start serving; the caller stops it with `cleanup()`. Raises ListenError if the address is taken."""
+    """Start serving; the caller stops it with `cleanup()`. `before`: what brings gauges up to date when somebody asks
+    for the metrics. Raises ListenError if the address is taken."""
     application = web.Application(client_max_size=LARGEST)
-    application.router.add_get("/metrics", _metrics(registry, ready))
+    application.router.add_get("/metrics", _metrics(registry, ready, before))
     application.router.add_get("/ready", _readiness(ready))
     application.router.add_routes(routes)
     runner = web.AppRunner(application, access_log=None, handle_signals=False)
@@ -65,9 +67,10 @@ async def serve(
     return runner
 
 
-def _metrics(registry: CollectorRegistry, ready: Callable[[], bool]) -> Handler:
+def _metrics(registry: CollectorRegistry, ready: Callable[[], bool], before: Callable[[], None]) -> Handler:
     async def answer(_: web.Request) -> web.Response:
         ready()  # shows how far the partitions are on its way
+        before()
         return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     return answer

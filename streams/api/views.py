@@ -28,6 +28,7 @@ from rules.usage_table import MOST_DAYS, By, usage_table
 from streams.active import Active
 from streams.api.budget import as_budget
 from streams.api.door import Door
+from streams.api.explained import Reasons, explained
 from streams.metrics import Metrics
 from streams.usage.decided import Decided, UnreachableError
 from streams.usage.forms import as_csv, as_json
@@ -68,6 +69,7 @@ class Views:
         rulebook: Rulebook,
         tables: Tables,
         decided: Decided,
+        reasons: Reasons,
         metrics: Metrics,
         clock: Callable[[], Millis],
         complete_until: Callable[[], Millis | None],
@@ -75,6 +77,7 @@ class Views:
         self._calendar: Calendar = policy.calendar()
         self._tables = tables
         self._decided = decided
+        self._reasons = reasons
         self._metrics = metrics
         self._clock = clock
         self._complete_until = complete_until
@@ -167,11 +170,10 @@ class Views:
         found = await self._decided.read([scope])
         if not found:
             raise RefusedError(404, "nothing is decided about it")
-        (decision,) = found
-        rule = self._rulebook.rule(scope.partition(":")[0], decision.rule)
-        told = {"scope": scope, "action": decision.action.value, "reason": decision.reason}
-        named = {"name": decision.rule, "when": rule.when if rule else None}
-        return web.json_response(told | {"rule": named, "decision": decision.to_dict()})
+        kept = await self._reasons.latest(scope)
+        if kept is None:
+            raise NotReadyError("the history does not have it yet")
+        return web.json_response(explained(kept, found[0], self._rulebook, self._policy))
 
     def _span(self, first: str | None, last: str | None) -> tuple[Day, Day]:
         """From and to, both included; without them the current month."""

@@ -15,9 +15,11 @@ from rules.rulebook import Rulebook
 from streams.api.controls import Controls
 from streams.api.door import Door
 from streams.api.events import Events
+from streams.api.explained import Reasons
 from streams.api.pages import page_routes
 from streams.api.sink import Sink
 from streams.api.views import Views
+from streams.explaining.history import History
 from streams.metrics import Metrics
 from streams.orders.archive import Archive
 from streams.publish.client import open_redis
@@ -64,11 +66,12 @@ def ways_in(
     archive = Archive(settings.kafka, topics, zone)
     index = RollupIndex(settings.kafka, topics.rollups, partitions)
     decided = Decided(open_redis(settings.redis), Keys(settings.prefix, settings.legacy_prefix))
+    reasons = Reasons(History(settings.kafka, topics, event_clock=settings.event_clock))
     return WaysIn(
         door,
         Events(door, Intake(zone), Addresser(topics), sink, metrics, wall_clock),
         Controls(door, zone, topics, archive, sink, metrics, wall_clock),
-        Views(policy, rulebook, index, decided, metrics, wall_clock, complete_until),
+        Views(policy, rulebook, index, decided, reasons, metrics, wall_clock, complete_until),
         index,
         decided,
     )

@@ -16,13 +16,13 @@ from rules.formulas import FORMULAS
 from rules.hindsight import Hindsight
 from rules.moment import Millis, to_rfc3339
 from rules.policy import Policy
-from rules.replay import Replay, Replayed, up_to
+from rules.replay import Replay, Replayed
 from rules.ruling import Ruling
 from streams.bars import FileBars
 from streams.collector import spare_the_collector
+from streams.counted_apart import Closing, ReaderDied, Recorded, is_worth_it
 from streams.instant import WrittenInstant, instant_in
 from streams.policy_file import PolicyError, default_rulebook, load_policy
-from streams.recording import Recording
 from streams.report import plot, tables
 from streams.report.review import Review
 from streams.ship.sources import UnreadableSource
@@ -101,10 +101,10 @@ def command(
     zone = loaded.calendar().zone
     span = Span(*(None if written is None else instant_in(written, zone) for written in (since, until)))
     review = Review(formulas or tuple(FORMULAS), span.since, keep=picture is not None)
+    recorded = Recorded(files, loaded, span.until, apart=is_worth_it(files))
+    replay = Replay(loaded, rulebook, formulas or tuple(FORMULAS), review)
     with FileBars(files) as bars:
-        recording = Recording(files, zone, bars.show)
-        replay = Replay(loaded, rulebook, formulas or tuple(FORMULAS), review)
-        found = list(_run(replay, recording, span))
+        found = list(_run(replay, recorded, span, bars))
     review.finish()
     if picture is not None:
         _draw(picture, review, found, loaded)
@@ -115,19 +115,18 @@ def command(
             click.echo(json.dumps(line, ensure_ascii=False))
     else:
         _print(readings, reports, zone)
-        click.echo(_summary(replay, recording, len(found)))
+        click.echo(_summary(replay, recorded.closing, len(found)))
     if not found:
-        raise NothingRead(_nothing(replay, recording, span))
+        raise NothingRead(_nothing(replay, recorded.closing, span))
 
 
-def _run(replay: Replay, recording: Recording, span: Span) -> Iterator[Replayed]:
-    records = recording.lots if span.until is None else up_to(recording.records, span.until)
+def _run(replay: Replay, recorded: Recorded, span: Span, bars: FileBars) -> Iterator[Replayed]:
     spare_the_collector()
     try:
-        for replayed in replay.run(records):
+        for replayed in replay.follow(recorded.counted(bars.show)):
             if span.since is None or replayed.reading.at >= span.since:
                 yield replayed
-    except UnreadableSource as error:
+    except (UnreadableSource, ReaderDied) as error:
         raise Unusable(str(error)) from error
     replay.finish()
 
@@ -165,19 +164,19 @@ def _print(readings: list[Replayed], reports: list[Hindsight], zone: tzinfo) -> 
         console.print(part)
 
 
-def _summary(replay: Replay, recording: Recording, readings: int) -> str:
-    counts, refused = replay.meter.counts, recording.rejected + len(replay.rejected)
+def _summary(replay: Replay, closing: Closing, readings: int) -> str:
+    counts, refused = closing.counts, closing.rejected + len(replay.rejected)
     told = f"{readings:,} readings, {counts.counted:,} calls, {counts.duplicates:,} repeats, {refused:,} unreadable"
-    return f"{told}\nthe first that could not be read: {recording.complaint}" if recording.complaint else told
+    return f"{told}\nthe first that could not be read: {closing.complaint}" if closing.complaint else told
 
 
-def _nothing(replay: Replay, recording: Recording, span: Span) -> str:
-    first = f"; {recording.complaint}" if recording.complaint else ""
-    if not recording.found:
+def _nothing(replay: Replay, closing: Closing, span: Span) -> str:
+    first = f"; {closing.complaint}" if closing.complaint else ""
+    if not closing.found:
         return f"this is no recording: nothing in it is usage or a balance reading{first}"
     if replay.judge.books and span != Span(None, None):
         return "no balance reading lies between --since and --until, so there is nothing to judge by"
-    return f"there are {replay.meter.counts.counted:,} calls, but no balance reading to judge by{first}"
+    return f"there are {closing.counts.counted:,} calls, but no balance reading to judge by{first}"
 
 
 def lines(found: Iterable[Replayed], zone: tzinfo) -> Iterator[dict[str, Any]]:

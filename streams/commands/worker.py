@@ -30,6 +30,11 @@ Examples:
 @click.option("--log-format", type=click.Choice(FORMATS), help="[BLASTDOOR_LOG_FORMAT, human]")
 @click.option("--traces", type=click.Choice(["off", "on"]), help="Hand on traceparents. [BLASTDOOR_TRACES, off]")
 @click.option(
+    "--user-metrics",
+    type=click.Choice(["off", "on"]),
+    help="Show names of users in metrics. [BLASTDOOR_USER_METRICS, off]",
+)
+@click.option(
     "--clock",
     type=click.Choice(["wall", "event"]),
     default="wall",
@@ -44,11 +49,19 @@ def command(
     prefix: str | None,
     log_format: str | None,
     traces: str | None,
+    user_metrics: str | None,
     clock: str,
 ) -> None:
     """Meter usage, judge limits, publish decisions to Redis and notify people."""
     settings = Settings.from_environment(
-        kafka=kafka, redis=redis, policy=policy, http=http, prefix=prefix, log_format=log_format, traces=traces
+        kafka=kafka,
+        redis=redis,
+        policy=policy,
+        http=http,
+        prefix=prefix,
+        log_format=log_format,
+        traces=traces,
+        user_metrics=user_metrics,
     )
     configure_logging(form=settings.log_format)
     if clock == "event":

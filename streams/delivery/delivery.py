@@ -9,18 +9,18 @@ import time
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from typing import Protocol
 
-import msgspec
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 from faust.types import TP
 
+from rules.stored_rows import UnknownRowError
 from streams.delivery.backlog import Backlog
 from streams.delivery.book import Book, value_of
 from streams.delivery.errors import DeliveryError, LogChangedError, MalformedRowError
 from streams.delivery.lease import Lease, Surroundings, Term
 from streams.delivery.log import PartitionLog, inspect
 from streams.delivery.resume import Found, Resume, resume
-from streams.delivery.rows import Recovered, new_owner, recover
+from streams.delivery.rows import SCHEMA, Recovered, new_owner, recover
 from streams.delivery.send import Sender
 from streams.delivery.step import Observer, Progress, Record, Restored, Step
 from streams.delivery.table import RawTable
@@ -203,9 +203,9 @@ class Delivery:
             )
         except BaseException as error:
             step.revoked(tp.partition)
-            if isinstance(error, msgspec.ValidationError):
-                where = f"{lease}: a row of another version cannot be understood ({error})"
-                raise MalformedRowError(f"{where}: run the version that wrote it") from error
+            if isinstance(error, UnknownRowError):
+                where = f"{'/'.join(map(str, self._changelog(tp)))}: {error}"
+                raise MalformedRowError(f"{where}, though of schema {SCHEMA}: run the version that wrote it") from error
             raise
         self.leases[tp] = lease
         self.observer.assigned(step.name, tp.partition, len(rows), at.lost, time.monotonic() - began)

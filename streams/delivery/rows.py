@@ -90,7 +90,7 @@ def recover(rows: Mapping[bytes, bytes]) -> Recovered:
     if not places:
         return Recovered(newest, None, {}, ours, sorted(foreign))
     owner = max(places)
-    place = _decode_place(rows[places[owner]])
+    place = _decode_place(rows[places[owner]], places[owner])
     values: dict[str, msgspec.Raw] = {}
     for name, keys in slots.get(owner, {}).items():
         value = _as_of(place.flush, [rows[key] for key in keys], name)
@@ -137,15 +137,17 @@ def _decode_row(raw: bytes, name: str) -> tuple[int, msgspec.Raw | None]:
         raise MalformedRowError(msg) from error
 
 
-def _decode_place(raw: bytes) -> Place:
+def _decode_place(raw: bytes, key: bytes) -> Place:
     try:
         schema = msgspec.json.decode(raw, type=dict[str, Any]).get("schema")
         if schema != SCHEMA:
-            msg = f"rows have schema {schema}, this program knows {SCHEMA}: run the version that wrote them, or migrate"
+            age = "newer" if isinstance(schema, int) and schema > SCHEMA else "older or unknown"
+            msg = f"rows of {key.decode()!r} have the {age} schema {schema}, this program knows {SCHEMA}: "
+            msg += "run the version that wrote them"
             raise MalformedRowError(msg)
         return msgspec.json.decode(raw, type=Place)
     except msgspec.DecodeError as error:
-        msg = f"the position row cannot be read ({error}): {raw[:80]!r}"
+        msg = f"the position row {key.decode()!r} cannot be read ({error}): {raw[:80]!r}"
         raise MalformedRowError(msg) from error
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from typing import NamedTuple
 
 from aiokafka import TopicPartition
+from aiokafka.partitioner import DefaultPartitioner
 from blastdoor_gateway.contract import Decision, UnknownSchemaError
 
 from rules.facts import Scope
@@ -62,6 +63,16 @@ class History:
                     found[kept.decision.scope] = kept
         return found
 
+    async def latest(self, scope: Scope) -> Kept | None:
+        """The newest decision of one scope: the part of the topic where it is, from its end. Raises
+        BrokerUnavailable."""
+        topic, key = self._topics.decisions_latest, scope.encode()
+        numbers = list(range(await partition_count(self._kafka, topic)))
+        partition = TopicPartition(topic, DefaultPartitioner()(key, numbers, numbers))
+        end = (await ends(self._kafka, [partition]))[partition]
+        log = PartitionLog(self._kafka, partition)
+        return await self._back(log, partition, end, lambda kept: kept.decision.scope == scope)
+
     async def in_force(self, newest: Kept, at: Millis) -> Kept | None:
         """The decision of the same scope that was in force at `at`; None: the history does not reach back so far."""
         if newest.at <= at:
@@ -70,12 +81,18 @@ class History:
         partition = TopicPartition(self._topics.decisions, newest.partition)
         log = PartitionLog(self._kafka, partition)
         position = await self._start(log, partition, at)
+        scope = newest.decision.scope
+        return await self._back(log, partition, position, lambda kept: kept.decision.scope == scope and kept.at <= at)
+
+    async def _back(
+        self, log: PartitionLog, partition: TopicPartition, position: int, fits: Callable[[Kept], bool]
+    ) -> Kept | None:
+        """The newest of those that fit, looked for from a position back to the log's beginning."""
         stretch = FIRST_STRETCH
         while position > 0:
             best: Kept | None = None
             async for kept in self._stretch(log, partition, position, stretch):
-                fits = kept.decision.scope == newest.decision.scope and kept.at <= at
-                if fits and (best is None or kept.decision.version >= best.decision.version):
+                if fits(kept) and (best is None or kept.decision.version >= best.decision.version):
                     best = kept
             if best is not None:
                 return best

@@ -37,7 +37,7 @@ def recall(recording: Recording, policy: Policy, rulebook: Rulebook, model: str,
     replay = Replay(policy, rulebook, ())
     for _ in replay.run(recording.records if at is None else up_to(recording.records, at)):
         pass
-    scope, now = f"model:{model}", replay.meter.clock.now
+    scope, now = f"model:{model}", replay.now
     models = replay.judge.models()
     book = models.get(scope)
     if book is None or now is None:

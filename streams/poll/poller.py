@@ -19,8 +19,8 @@ from rules.moment import Millis
 from rules.polling import Due, Pace, Polled, Sight, due
 from rules.providers.answer import Answer, Failure, Trouble, readings
 from rules.records import Reading
-from streams.metrics import PollMetrics
 from streams.poll.lease import Lease
+from streams.poll.metrics import PollMetrics
 from streams.poll.provider import Provider
 
 log = logging.getLogger(__name__)

@@ -19,8 +19,8 @@ from rules.polling import Pace
 from rules.providers.answer import Answer, Failure, readings
 from streams.api.server import serve
 from streams.daily.source import DailySource
-from streams.metrics import PollMetrics
 from streams.poll.lease import Lease
+from streams.poll.metrics import PollMetrics
 from streams.poll.poller import Desk, Poller
 from streams.poll.provider import Provider
 from streams.poll.sending import Sending

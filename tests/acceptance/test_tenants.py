@@ -163,6 +163,10 @@ async def doors(acme: Acme) -> None:
     assert [decision["scope"] for decision in decisions] == ["tenant:acme"]
     explained = json.loads((await acme.get("/v1/explain", "acme"))[1])
     assert explained["rule"]["name"] == "tenant-within-budget"
+    assert explained["facts"]["day_used"] == acme.sent
+    assert explained["origin"].startswith(acme.deployment.topics.decisions_latest)
+    model = json.loads((await acme.get("/v1/explain", "boss", scope="model:m"))[1])
+    assert (model["rule"]["name"], model["steps"]) == (model["decision"]["rule"], [])
 
 
 async def forgetting(acme: Acme) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -139,8 +140,29 @@ def test_prometheus_asks_what_is_there() -> None:
     assert list((ROOT / "dashboards" / "prometheus").glob(ending))
     for job in config["scrape_configs"]:
         for found in job["dns_sd_configs"]:
-            assert set(found["names"]) <= set(OURS)
-            assert f"0.0.0.0:{found['port']}" in (ROOT / "Dockerfile").read_text()
+            for name in found["names"]:
+                assert _listens(name, found["port"]), name
+
+
+def _listens(name: str, port: int) -> bool:
+    if name in OURS:
+        return f"0.0.0.0:{port}" in (ROOT / "Dockerfile").read_text()
+    command = SERVICES[name]["command"]
+    return {"--host": "0.0.0.0", "--port": str(port)}.items() <= dict(pairwise(command)).items()  # noqa: S104
+
+
+def test_every_process_with_metrics_is_asked() -> None:
+    """Workers, pollers, and the one that the gate lives in; of what that one serves only the gate's is kept."""
+    jobs = yaml.safe_load((ROOT / "deploy" / "prometheus.yml").read_text())["scrape_configs"]
+    asked = {name for job in jobs for found in job["dns_sd_configs"] for name in found["names"]}
+    assert asked == {"worker", "poller", "litellm"}
+    (litellm,) = [job for job in jobs if job["job_name"] == "litellm"]
+    assert [(each["regex"], each["action"]) for each in litellm["metric_relabel_configs"]] == [
+        ("blastdoor_gate_.*", "keep")
+    ]
+    settings = yaml.safe_load((ROOT / "deploy" / "litellm.yaml").read_text())["litellm_settings"]
+    assert "prometheus" in settings["callbacks"]
+    assert settings["require_auth_for_metrics_endpoint"] is False
 
 
 def test_grafana_finds_source_and_dashboards() -> None:
@@ -163,7 +185,7 @@ def test_litellm_is_given_a_plugin_that_exists() -> None:
     """Its configuration parses, and its key comes from the environment."""
     config = yaml.safe_load((ROOT / "deploy" / "litellm.yaml").read_text())
     assert config["general_settings"]["master_key"].startswith("os.environ/")
-    (callback,) = config["litellm_settings"]["callbacks"]
+    (callback,) = [each for each in config["litellm_settings"]["callbacks"] if "." in each]
     package = callback.rpartition(".")[0].replace(".", "/")
     assert (ROOT / "gateway" / package).exists() or (ROOT / "gateway" / f"{package}.py").exists()
 

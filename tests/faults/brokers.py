@@ -22,6 +22,7 @@ class Broker(Protocol):
     address: str
     keeps_its_log: bool  # when stopped
     session: float  # of workers' membership, in seconds
+    lasts: int  # faults, until a fresh one takes its place
 
     def restart(self) -> None: ...
     def freeze(self, seconds: float) -> None: ...
@@ -38,10 +39,12 @@ def freeze(server: Server, seconds: float) -> None:
 
 
 class Embedded:
-    """Forgets everything when it stops."""
+    """Forgets everything when it stops, and nothing before: it never compacts and slows down with every record, until
+    reading a changelog takes longer than a watchdog waits."""
 
     keeps_its_log = False
     session = 2.5
+    lasts = 30
 
     def __init__(self, directory: Path) -> None:
         self._server = embedded.start(directory / "broker.log")
@@ -70,6 +73,7 @@ class Apache:
 
     keeps_its_log = True
     session = 6.0
+    lasts = 1_000
 
     def __init__(self, directory: Path) -> None:
         self._kafka = ApacheKafka.start(directory, CLEANING)

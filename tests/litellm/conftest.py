@@ -41,7 +41,8 @@ model_list:
   - {model_name: dies, litellm_params: {model: openai/dies, api_key: dummy, api_base: "UPSTREAM"}}
   - {model_name: refuses, litellm_params: {model: openai/refuses, api_key: dummy, api_base: "UPSTREAM"}}
 litellm_settings:
-  callbacks: ["blastdoor_gateway.litellm.handler"]
+  callbacks: ["prometheus", "blastdoor_gateway.litellm.handler"]
+  require_auth_for_metrics_endpoint: false
   num_retries: 0
   cache: true
   cache_params: {type: local, mode: default_off}
@@ -56,7 +57,7 @@ async def user_api_key_auth(request, api_key):
 GATE = """
 per_ip = false
 per_user = "1000/min"
-wait_seconds = 1.0
+wait_seconds = 20
 [default]
 daily_tokens = 100_000
 [tenants.poor]
@@ -134,7 +135,7 @@ class Proxy:
         finally:
             await consumer.stop()
 
-    async def eventually(self, true: Callable[[], Any], within: float = 15.0) -> None:
+    async def eventually(self, true: Callable[[], Any], within: float = 60.0) -> None:
         deadline = time.monotonic() + within
         while True:
             found = true()
@@ -222,7 +223,7 @@ def _start(directory: Path, port: int, environment: dict[str, str]) -> subproces
 
 
 async def _ready(session: aiohttp.ClientSession, port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 150
     while True:
         try:
             async with session.get(f"http://127.0.0.1:{port}/health/liveliness") as answer:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
+import yaml
+from blastdoor_gateway.metrics import PrometheusObserver
+from prometheus_client import CollectorRegistry
 from redis import Redis
 
 from tests.litellm.conftest import KEYS, SECRET, Proxy
 from tests.litellm.upstream import PROMPT, WORDS
+from tests.parts import ROOT
 
 pytestmark = [
     pytest.mark.litellm,
@@ -159,3 +164,20 @@ async def _count(proxy: Proxy, model: str, calls: int) -> bool:
 
 async def _some(proxy: Proxy, model: str) -> bool:
     return len(await proxy.usage(model)) > 0
+
+
+async def test_prometheus_finds_the_gates_metrics(proxy: Proxy) -> None:
+    """At the path where deploy/prometheus.yml asks, with the expression by which it keeps what is the gate's: every
+    metric, and the outcomes that never happened as zeros."""
+    config = yaml.safe_load((ROOT / "deploy" / "prometheus.yml").read_text())
+    (job,) = [each for each in config["scrape_configs"] if each["job_name"] == "litellm"]
+    (kept,) = job["metric_relabel_configs"]
+    async with proxy.session.get(proxy.url + job["metrics_path"]) as answer:
+        assert answer.status == 200
+        page = await answer.text()
+    names = {name for name in re.findall(r"^(\w+)(?=[{ ])", page, re.MULTILINE) if re.fullmatch(kept["regex"], name)}
+    registry = CollectorRegistry()
+    PrometheusObserver(registry)
+    assert {sample.name for family in registry.collect() for sample in family.samples} <= names
+    assert re.search(r'^blastdoor_gate_settlements_total\{outcome="\w+"\} 0\.0$', page, re.MULTILINE)
+    assert SECRET not in page

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rules.calendar import Calendar
 from rules.moment import DAY, HOUR, LATEST, from_datetime, to_datetime
+from rules.policy import Policy
 
 ZONES = st.sampled_from(["Asia/Shanghai", "Europe/Amsterdam", "America/New_York", "Asia/Kolkata", "UTC"])
 STARTS = st.sampled_from(["00:00", "17:00", "23:30"])
@@ -58,3 +59,9 @@ def test_naive_times_are_refused() -> None:
     """A time without a zone is never guessed at."""
     with pytest.raises(ValueError, match="without a zone"):
         from_datetime(to_datetime(0).replace(tzinfo=None))
+
+
+def test_all_who_ask_share_one_calendar() -> None:
+    """It remembers the hours it was asked for: thousands of books, each with its own, would each remember them all."""
+    assert Policy(timezone="UTC").calendar() is Policy(timezone="UTC").calendar()
+    assert Policy(timezone="UTC").calendar() is not Policy(timezone="UTC", day_starts="17:00").calendar()

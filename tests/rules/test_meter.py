@@ -189,6 +189,17 @@ def test_a_new_incarnation_of_the_log_adds_to_what_was() -> None:
     assert merged(second.take_changes()).total() == 15
 
 
+def test_a_million_events_of_one_model() -> None:
+    """One row takes them all, told after every batch, and every two thousandth event comes twice: not one is lost."""
+    meter, size, told = PartitionMeter(0, POLICY), 2_000, 0
+    for first in range(0, 1_000_000, size):
+        log = [usage(str(number), 3) for number in range(first, first + size - 1)]
+        fold(meter, range(first, first + size), [*log, log[-1]])
+        meter.duplicates.trim(first + size)
+        told = sum(row.sums.tokens for row in meter.take_partials())
+    assert (told, meter.counts.counted, meter.counts.duplicates) == (3 * 999_500, 999_500, 500)
+
+
 def test_aliases_share_one_model() -> None:
     """All spellings of a model count for its one canonical name."""
     meter = PartitionMeter(0, POLICY)

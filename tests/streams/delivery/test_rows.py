@@ -114,9 +114,11 @@ def test_falsy_values_are_values(value: object) -> None:
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        pytest.param({place_key(A): b"{"}, "position row cannot be read", id="a place that is no JSON"),
-        pytest.param({place_key(A): b"[]"}, "position row cannot be read", id="a place of another shape"),
-        pytest.param({place_key(A): b'{"schema":1}'}, "position row cannot be read", id="a place without its fields"),
+        pytest.param({place_key(A): b"{"}, "position row .* cannot be read", id="a place that is no JSON"),
+        pytest.param({place_key(A): b"[]"}, "position row .* cannot be read", id="a place of another shape"),
+        pytest.param(
+            {place_key(A): b'{"schema":1}'}, "position row .* cannot be read", id="a place without its fields"
+        ),
         pytest.param({place_key(A): b'{"flush":1,"incarnation":0,"position":1}'}, "schema None", id="no schema"),
         pytest.param({place_key(A): b'{"schema":2,"what":0}'}, "schema 2, this program knows 1", id="a newer schema"),
         pytest.param(

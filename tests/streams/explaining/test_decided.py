@@ -32,7 +32,7 @@ def ruled(files) -> tuple[Ruling, Sight, Replay]:
     for _ in replay.run(Recording(files, ZONE).records):
         pass
     (book,) = replay.judge.models().values()
-    sight = book.look(replay.meter.clock.now, replay.judge.marks)
+    sight = book.look(replay.now, replay.judge.marks)
     return book.rule(sight, RULEBOOK), sight, replay
 
 

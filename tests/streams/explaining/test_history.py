@@ -64,6 +64,14 @@ async def test_the_newest_of_each_scope_is_known(told: History) -> None:
     assert all(kept.origin.startswith(f"{kept.topic}/{kept.partition}/") for kept in newest.values())
 
 
+async def test_the_newest_of_one_scope_is_found(told: History) -> None:
+    """The same as among all; of what nothing was decided about there is none."""
+    newest = await told.newest()
+    for scope in SCOPES:
+        assert await told.latest(scope) == newest[scope]
+    assert await told.latest("model:c") is None
+
+
 async def test_the_decision_in_force_is_the_last_before(told: History) -> None:
     """At any instant, far back and between two decisions; the other model's are not taken for it."""
     newest = (await told.newest())["model:b"]

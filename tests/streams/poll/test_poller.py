@@ -13,8 +13,8 @@ from rules.moment import MINUTE, SECOND, Millis
 from rules.polling import Pace, Polled, Sight
 from rules.providers.answer import Answer, Balance, Failure, permanent, temporary
 from rules.records import Reading
-from streams.metrics import PollMetrics
 from streams.poll.lease import Lease
+from streams.poll.metrics import PollMetrics
 from streams.poll.poller import Desk, Poller
 from streams.publish.client import open_redis
 

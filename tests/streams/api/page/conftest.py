@@ -23,6 +23,7 @@ from streams.api.server import serve
 from streams.api.views import Views
 from streams.decision import to_decision
 from streams.embedded.server import free_port
+from streams.explaining.history import Kept
 from streams.metrics import Metrics
 from streams.policy_file import default_rulebook
 from streams.usage.index import NotReadyError
@@ -78,6 +79,7 @@ class Site:
     kept: list[Rollup] = field(default_factory=list)
     names: list[str] = field(default_factory=lambda: ["acme"])
     decisions: dict[str, Decision] = field(default_factory=dict)
+    history: dict[str, Decision] = field(default_factory=dict)
     read: bool = True
     now: Millis = 0
     complete: Millis | None = None
@@ -95,17 +97,17 @@ class Site:
         await self._runner.cleanup()
 
     def tenants(self) -> list[str]:
-        self._check()
+        self.check()
         return self.names
 
     async def tables(self, tenant: str, days: list[Day]) -> list[Rollup]:
-        self._check()
+        self.check()
         return [each for each in self.kept if each.tenant == tenant and each.day in days]
 
     async def scopes(self) -> list[str]:
         return sorted(self.decisions)
 
-    def _check(self) -> None:
+    def check(self) -> None:
         if not self.read:
             msg = "the roll-ups are still being read"
             raise NotReadyError(msg)
@@ -121,6 +123,18 @@ class Decided:
         return [found for scope in scopes if (found := self._site.decisions.get(scope)) is not None]
 
 
+class Reasons:
+    """The history of a site, as Kafka would tell it."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def latest(self, scope: str) -> Kept | None:
+        self._site.check()
+        found = self._site.history.get(scope)
+        return None if found is None else Kept(found, "decisions-latest", 0, 7)
+
+
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
     """A site with a viewer of all and one of `acme`; its day is 2026-08-13, noon."""
@@ -132,6 +146,7 @@ async def site() -> AsyncIterator[Site]:
         default_rulebook(policy),
         site,
         Decided(site),  # type: ignore[arg-type]
+        Reasons(site),  # type: ignore[arg-type]
         Metrics(),
         lambda: site.now,
         lambda: site.complete,

@@ -1,0 +1,22 @@
+"""Rows as an earlier life stored them, perhaps of another version. One that cannot be understood is named and refused,
+never guessed at: read as something else it would make a wrong total."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+
+class UnknownRowError(Exception):
+    """A stored row has a shape that this program does not know."""
+
+
+@contextmanager
+def reading(key: str) -> Iterator[None]:
+    """Name the row in whatever turns out to be wrong with it."""
+    try:
+        yield
+    except (msgspec.MsgspecError, ValueError, TypeError, KeyError) as error:
+        raise UnknownRowError(f"the row {key!r} cannot be understood ({error})") from error
