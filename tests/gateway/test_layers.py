@@ -62,6 +62,16 @@ class TestKill:
         assert (await guard_on(url, engine=ENGINE).admit(model="m", estimate=10)).allowed
 
 
+    async def test_a_gate_on_its_own_is_held_by_its_own_limits(self, url: str, guard_on: Make, tell: Tell) -> None:
+        """Ceilings of an engine that decides in the same Redis do not bind it; a kill switch does, as above."""
+        tell("tenant:t", counted=100, ceiling=100)
+        tell("global", counted=100, ceiling=100)
+        guard = guard_on(url, default=Budget(daily_tokens=50), spend=Spend(daily=to_nano("1"), prices=PRICES))
+        first = await guard.admit(model="m", tenant="t", estimate=40)
+        assert (first.allowed, first.local, first.remaining) == (True, False, 10)
+        assert refusal(await guard.admit(model="m", tenant="t", estimate=11))[2] == "daily-budget"
+
+
 class TestRates:
     """Layer 1."""
 

@@ -13,7 +13,7 @@ from tests.litellm.conftest import LITELLM, ROOT
 
 pytestmark = [pytest.mark.litellm, pytest.mark.embedded, pytest.mark.timeout(180)]
 
-UNHOOKED = "from blastdoor_gateway.questions import Questions; Questions._caller_keys = lambda *_: {}; "
+UNHOOKED = "from blastdoor_gateway import admit_call; admit_call._pace = lambda *_: (1, 10**6); "
 HANDLER = "from blastdoor_gateway.litellm import handler"
 
 

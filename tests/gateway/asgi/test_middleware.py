@@ -170,7 +170,7 @@ async def test_the_start_tries_every_layer(url: str, guard_on: Make, monkeypatch
     """The application hears of the start; if a configured layer holds nothing it does not, and the server ends."""
     guard = guard_on(url, per_user=Rate(10))
     assert await _start(BlastDoor(_starting, guard, _describe)) == ["lifespan.startup.complete"]
-    monkeypatch.setattr("blastdoor_gateway.questions.Questions._caller_keys", lambda *_: {})
+    monkeypatch.setattr("blastdoor_gateway.admit_call._pace", lambda *_: (1, 10**6))
     assert await _start(BlastDoor(_starting, guard, _describe)) == ["lifespan.startup.failed"]
 
 
