@@ -61,7 +61,6 @@ class TestKill:
         tell("model:m", mode="observe", counted=500, ceiling=100, used=500, limit=100)
         assert (await guard_on(url, engine=ENGINE).admit(model="m", estimate=10)).allowed
 
-
     async def test_a_gate_on_its_own_is_held_by_its_own_limits(self, url: str, guard_on: Make, tell: Tell) -> None:
         """Ceilings of an engine that decides in the same Redis do not bind it; a kill switch does, as above."""
         tell("tenant:t", counted=100, ceiling=100)
