@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 
@@ -20,3 +21,9 @@ def reading(key: str) -> Iterator[None]:
         yield
     except (msgspec.MsgspecError, ValueError, TypeError, KeyError) as error:
         raise UnknownRowError(f"the row {key!r} cannot be understood ({error})") from error
+
+
+def as_stored(key: str, row: Any, kind: Any) -> Any:
+    """A row as what it was stored as, a type that msgspec knows."""
+    with reading(key):
+        return msgspec.convert(row, kind)

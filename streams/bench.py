@@ -18,7 +18,7 @@ from rules.outcome import Outcome
 from rules.policy import Policy
 from rules.rulebook import Rulebook
 from rules.ruling import Ruling
-from rules.stored_rows import reading
+from rules.stored_rows import as_stored, reading
 
 WAITING = "waiting|"
 FORMER_WAITING_ROW = "waiting"  # all of them in one, by earlier versions
@@ -71,13 +71,11 @@ class Bench:
         own = dict(rows)
         with reading(EPOCH_ROW):
             self.raise_epoch(own.pop(EPOCH_ROW, 0))
-        waiting = [(key, _timed(key, own.pop(key))) for key in sorted(own) if key.startswith(WAITING)]
-        with reading(FORMER_WAITING_ROW):
-            former = msgspec.convert(own.pop(FORMER_WAITING_ROW, []), list[Timed])
+        waiting = [(key, as_stored(key, own.pop(key), Timed)) for key in sorted(own) if key.startswith(WAITING)]
+        former: list[Timed] = as_stored(FORMER_WAITING_ROW, own.pop(FORMER_WAITING_ROW, []), list[Timed])
         said = own.pop(ENGINE_ROW, None)
         if self._engine is not None and said is not None:
-            with reading(ENGINE_ROW):
-                self._engine.row = msgspec.convert(said, EngineRow)
+            self._engine.row = as_stored(ENGINE_ROW, said, EngineRow)
         self.judge.restore(own)
         if self._lockstep is not None:
             for mark in self.judge.marks.known.values():
@@ -209,9 +207,3 @@ class Bench:
             version = (self.epoch, self._numbered)
             self._tells |= {fact.key: replace(fact, version=version) for fact in outcome.tells}
             yield Ruled(outcome, version)
-
-
-def _timed(key: str, row: Any) -> Timed:
-    with reading(key):
-        found: Timed = msgspec.convert(row, Timed)
-    return found

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,12 +23,11 @@ from rules.meter import MeterCounts
 from rules.moment import Millis
 from rules.policy import Policy
 from rules.replay import up_to
-from streams.collector import spare_the_collector
 from streams.recording import Recording
 from streams.ship.entries import Progress
 
 WORTH_IT = 16 * 1024 * 1024
-"""Bytes. A process costs some 30 ms; smaller files are read in less."""
+"""Bytes. Of what is smaller nobody notices how long it takes."""
 
 TOGETHER = 64  # of what counting says, in one message
 
@@ -61,8 +61,16 @@ class Recorded:
         self._apart = apart
 
     def counted(self, progress: Progress) -> Iterator[Counted | Between]:
-        """Raises UnreadableSource, and ReaderDied."""
-        for said in self._in_a_child() if self._apart else self._count(progress):
+        """Begins at once, so that no thread which `progress` may need is there when the child is made.
+
+        Raises UnreadableSource, and ReaderDied.
+        """
+        return self._told(self._in_a_child() if self._apart else self._count(progress), progress)
+
+    def _told(
+        self, saying: Iterator[Counted | Between | Closing | Bytes], progress: Progress
+    ) -> Iterator[Counted | Between]:
+        for said in saying:
             if isinstance(said, Bytes):
                 progress(said.source, said.position)
             elif isinstance(said, Closing):
@@ -84,11 +92,7 @@ class Recorded:
         child = fork.Process(target=_send_all, args=(self._count, there, here), daemon=True)
         child.start()
         there.close()
-        try:
-            yield from _received(here)
-        finally:
-            here.close()
-            child.join()
+        return _received(here, child)
 
 
 def is_worth_it(files: Iterable[Path]) -> bool:
@@ -97,7 +101,15 @@ def is_worth_it(files: Iterable[Path]) -> bool:
     return cores > 1 and sum(file.stat().st_size for file in files if file.is_file()) >= WORTH_IT
 
 
-def _received(here: Connection) -> Iterator[Counted | Between | Closing | Bytes]:
+def _received(here: Connection, child: BaseProcess) -> Iterator[Counted | Between | Closing | Bytes]:
+    try:
+        yield from _messages(here)
+    finally:
+        here.close()
+        child.join()
+
+
+def _messages(here: Connection) -> Iterator[Counted | Between | Closing | Bytes]:
     while True:
         try:
             said = here.recv()
@@ -114,7 +126,6 @@ def _send_all(count: Callable[[Progress], Iterator[object]], there: Connection, 
     """The child's whole life."""
     here.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's is for whoever reads the pipe
-    spare_the_collector()
     said: list[object] = []
 
     def send(*more: object, least: int = 1) -> None:

@@ -17,7 +17,7 @@ from rules.meter import MeterClock, PartitionMeter
 from rules.moment import Millis
 from rules.policy import Policy
 from rules.records import Clock, Reason, Refusal, Rejected, Usage
-from rules.stored_rows import reading
+from rules.stored_rows import as_stored
 from streams.active import Active
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
@@ -72,9 +72,8 @@ class Meter:
         tenants = TenantTelling(partition, meter.tenants, self._facts, self._topics)
         metered = Metered(meter, Receipt(self._clock), tenants, Departures(self._traced))
         others = tenants.restore(restored.rows)
-        with reading(CLOCK_ROW):
-            clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
-        rows = [_metered(key, row) for key, row in others.items() if key != CLOCK_ROW]
+        clock: MeterClock = as_stored(CLOCK_ROW, restored.rows.get(CLOCK_ROW, {}), MeterClock)
+        rows = [as_stored(key, row, Partial | Minutes) for key, row in others.items() if key != CLOCK_ROW]
         metered.meter.restore(rows, clock)
         if restored.lost:
             clock.since = None  # records are gone: complete metering begins anew
@@ -243,9 +242,3 @@ class Metered:
         taken = Flush(self.departures.mark(self.outputs), self.rows)
         self.outputs, self.rows = [], {}
         return taken
-
-
-def _metered(key: str, row: Any) -> Partial | Minutes:
-    with reading(key):
-        found: Partial | Minutes = msgspec.convert(row, Partial | Minutes)
-    return found

@@ -15,7 +15,7 @@ from rules.moment import MINUTE, Millis
 from rules.policy import Policy
 from rules.records import Calibration, Clock, Control, ControlAction, Reading, Reason, Rejected
 from rules.rollup import tenant_of
-from rules.stored_rows import reading
+from rules.stored_rows import as_stored
 from rules.switch import addressed
 from streams.active import Active
 from streams.dead_letters import DeadLetters
@@ -60,8 +60,7 @@ class Route:
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Go on from the partition's clock."""
-        with reading(CLOCK_ROW):
-            clock = msgspec.convert(restored.rows.get(CLOCK_ROW, {}), MeterClock)
+        clock: MeterClock = as_stored(CLOCK_ROW, restored.rows.get(CLOCK_ROW, {}), MeterClock)
         self._partitions[partition] = Routed(clock, restored.incarnation, Receipt(self._clock))
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:

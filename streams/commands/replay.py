@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import click
 from rich.console import Console
 
+from rules.counting import Between, Counted
 from rules.formulas import FORMULAS
 from rules.hindsight import Hindsight
 from rules.moment import Millis, to_rfc3339
@@ -103,8 +104,11 @@ def command(
     review = Review(formulas or tuple(FORMULAS), span.since, keep=picture is not None)
     recorded = Recorded(files, loaded, span.until, apart=is_worth_it(files))
     replay = Replay(loaded, rulebook, formulas or tuple(FORMULAS), review)
-    with FileBars(files) as bars:
-        found = list(_run(replay, recorded, span, bars))
+    bars = FileBars(files)
+    spare_the_collector()
+    counted = recorded.counted(bars.show)
+    with bars:
+        found = list(_run(replay, counted, span))
     review.finish()
     if picture is not None:
         _draw(picture, review, found, loaded)
@@ -120,10 +124,9 @@ def command(
         raise NothingRead(_nothing(replay, recorded.closing, span))
 
 
-def _run(replay: Replay, recorded: Recorded, span: Span, bars: FileBars) -> Iterator[Replayed]:
-    spare_the_collector()
+def _run(replay: Replay, counted: Iterable[Counted | Between], span: Span) -> Iterator[Replayed]:
     try:
-        for replayed in replay.follow(recorded.counted(bars.show)):
+        for replayed in replay.follow(counted):
             if span.since is None or replayed.reading.at >= span.since:
                 yield replayed
     except (UnreadableSource, ReaderDied) as error:
