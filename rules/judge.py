@@ -62,6 +62,7 @@ class Judge:
         self._gone: dict[str, None] = {}  # keys of facts that nobody needs any more
         self._latest: Millis = 0
         self._counted: set[Scope] = set()  # usage was added
+        self._tallied: set[Scope] = set()  # usage was added that a judge may look at a second later
         self._unkept: set[Scope] = set()  # ruled on since rows were last taken
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
@@ -100,17 +101,19 @@ class Judge:
 
     def rule(self, now: Millis, *, every: bool = False) -> list[Outcome]:
         """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days."""
-        anew, counted = self._touched, self._counted
-        self._touched, self._counted, self._latest = set(), set(), now
         if every:
             self._tidy_tallies(now)
-            anew.update(scope for scope, book in self.books.items() if book.wakes <= now)
+            self._look_at_tallied()
+            self._touched.update(scope for scope, book in self.books.items() if book.wakes <= now)
+        anew, counted = self._touched, self._counted
+        self._touched, self._counted, self._latest = set(), set(), now
         outcomes = [self._rule(self._book(scope), now, anew=scope in anew) for scope in sorted(anew | counted)]
         return [outcome for outcome in outcomes if outcome is not None and (outcome.news or outcome.tells)]
 
     def age(self, now: Millis) -> None:
         """Touch what time alone may have changed: all that is awake, and of those that slept the longest overdue."""
         self._tidy_tallies(now)
+        self._look_at_tallied()
         if now < self._latest:  # the clock was set back: nobody is waited for that sleeps until then
             self._touched.update(self.books)
             return
@@ -121,6 +124,10 @@ class Judge:
             elif book.wakes <= now:
                 slept.append((book.wakes, scope))
         self._touched.update(scope for _, scope in nsmallest(AT_ONCE, slept))
+
+    def _look_at_tallied(self) -> None:
+        self._counted |= self._tallied
+        self._tallied = set()
 
     def take_closed(self) -> list[Scope]:
         """The scopes whose books were closed since the last call: nothing is ruled about them any more."""
@@ -168,7 +175,8 @@ class Judge:
         if isinstance(fact, Watermark):
             return self.marks.merge(fact)  # takes effect with the next tick
         if isinstance(fact, Tally):
-            taken = [self._merge(partial) for partial in self._tallies.note(fact)]  # each, whatever the first says
+            news = self._tallies.note(fact)
+            taken = [self._merge(partial) for partial in news]  # each, whatever the first says
             return any(taken)
         if kind_of(fact.scope) not in KINDS:
             return False
@@ -176,7 +184,7 @@ class Judge:
             self._gone[fact.key] = None
             return False
         if isinstance(fact, Partial):
-            self._counted.add(fact.scope)
+            (self._tallied if kind_of(fact.scope) == "tenant" else self._counted).add(fact.scope)
         if isinstance(fact, Charge):
             self._touched.add(fact.scope)
         return self._book(fact.scope).merge(fact)

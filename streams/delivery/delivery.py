@@ -24,6 +24,7 @@ from streams.delivery.rows import SCHEMA, Recovered, new_owner, recover
 from streams.delivery.send import Sender
 from streams.delivery.step import Observer, Progress, Record, Restored, Step
 from streams.delivery.table import RawTable
+from streams.delivery.turns import Turns
 from streams.topics import BrokerUnavailable, TopicError
 
 logger = logging.getLogger(__name__)
@@ -50,6 +51,7 @@ class Delivery:
         self.sender = Sender(kafka)
         self.observer = observer
         self.backlog = Backlog()
+        self.turns = Turns()
         self.source: Source | None = None
         self.failure: str | None = None
         self.failed = asyncio.Event()
@@ -191,7 +193,7 @@ class Delivery:
         step, at = self.steps[tp.topic], resume(recovered.place, found)
         _report(tp, recovered, at)
         owner = new_owner(time.time_ns() // 1_000_000, secrets.randbelow(1 << 16), recovered.owner)
-        around = Surroundings(self.sender, self.observer, self._end_of, self.fail, self.backlog)
+        around = Surroundings(self.sender, self.observer, self._end_of, self.fail, self.backlog, self.turns)
         lease = Lease(step, tp.partition, self._changelog(tp).topic, Book(owner, recovered), around)
         lease.resume(at, recovered.place.record if recovered.place else "", self._term)
         rows = {name: value_of(raw) for name, raw in recovered.values.items()}

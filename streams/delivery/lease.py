@@ -17,6 +17,7 @@ from streams.delivery.resume import Resume, fingerprint
 from streams.delivery.rows import Place
 from streams.delivery.send import Sender
 from streams.delivery.step import Flush, Moment, Observer, Progress, Record, Step
+from streams.delivery.turns import Turns
 
 # A step is asked at least this often, so that it can act on time alone, and no more often while the worker is behind.
 IDLE_SECONDS = 1.0
@@ -53,6 +54,7 @@ class Surroundings:
     ]  # topic, partition -> offset after its last record; whether that is fresh
     fail: Callable[[BaseException, str], None]
     backlog: Backlog = field(default_factory=Backlog)
+    turns: Turns = field(default_factory=Turns)
 
 
 class Lease:
@@ -186,12 +188,9 @@ class Lease:
         began = self._began_at = time.monotonic()
         for event in (self._changed, self._pressed, self._current):
             event.clear()
-        position = self._begun = self.position
-        whole = self._ending or self._book.is_new or self._comes_round(began)
-        flush = self.step.flush(self.partition, self._moment(whole)) or _NOTHING
-        if self._last is not None:
-            self._record, self._last = fingerprint(self._last), None
-        page = self._page(flush, position, whole)  # encodes the rows now: the step may change them from here on
+        async with self._around.turns:
+            whole = self._ending or self._book.is_new or self._comes_round(began)
+            position, flush, page = self._take(whole=whole)
         self._room.set()
         if flush.outputs:
             await self._around.sender.send(flush.outputs)
@@ -201,6 +200,14 @@ class Lease:
         if page is not None or flush.outputs:
             taken = time.monotonic() - began
             self._around.observer.flushed(self.step.name, self.partition, len(flush.outputs), len(flush.rows), taken)
+
+    def _take(self, *, whole: bool) -> tuple[int, Flush, Page | None]:
+        """What is to be sent and kept of all that was handled so far."""
+        position = self._begun = self.position
+        flush = self.step.flush(self.partition, self._moment(whole)) or _NOTHING
+        if self._last is not None:
+            self._record, self._last = fingerprint(self._last), None
+        return position, flush, self._page(flush, position, whole)
 
     def _comes_round(self, at: float) -> bool:
         """Whether a whole flush is due by then. Partitions take turns, as a whole flush costs most."""

@@ -26,6 +26,7 @@ from streams.delivery.errors import DeliveryError, LogChangedError
 from streams.delivery.lease import Lease, Term
 from streams.delivery.log import ends
 from streams.delivery.records import Packed, leave_packed, lots
+from streams.delivery.turns import Breath
 
 CHUNK = 500  # records handled between two turns of the event loop: what of them is in use fits a processor's caches
 # A broker answers a fetch as soon as there is one record: without a pause a busy topic is fetched a thousand times a
@@ -114,6 +115,7 @@ class BatchConsumer(driver.Consumer):
         self._between = True  # two assignments: whatever Faust has still under way belongs to the former
         self._joining = False
         self._restoring = False
+        self._breath = Breath()
         self.delivery: Delivery = cast(Any, self.app).delivery
         self.delivery.source = self
 
@@ -244,7 +246,7 @@ class BatchConsumer(driver.Consumer):
             except Exception as error:  # noqa: BLE001 - see `fail`
                 self.delivery.fail(error, f"handling {lease}")
                 return
-            await asyncio.sleep(0)
+            await self._breath()
 
     async def _explain_gap(self, lease: Lease, offset: int) -> None:
         """Offsets may be missing where a topic is compacted. Raises if it is anything else."""
