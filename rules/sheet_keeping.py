@@ -22,7 +22,7 @@ from rules.stored_rows import reading
 from rules.tenant_sheets import CROWD, Entry, TenantSheets
 
 ROUND = 60
-LEAST_CELLS = 500  # written with every flush at least: with fewer changes nothing ever waits
+LEAST_CELLS = 200  # written with every flush at least: with fewer changes nothing ever waits
 NOTED_A_CELL = 400  # bytes noted for which a cell more is written, so that what a new owner counts again stays small
 ROW_CELLS = 600  # with names as long as they may be, some 200 KB
 NOTE_BYTES = 128 * 1024
