@@ -30,7 +30,7 @@ from rules.tenant_budget import Allowance, Grant, Window, in_force, month_of, ne
 from rules.tenant_facts import share, tenant_facts
 from rules.thresholds import Raised, Standing, newly_left, newly_reached
 
-PATIENCE: Millis = 5 * SECOND
+PATIENCE: Millis = 15 * SECOND
 FAR = 0.5
 """A tenant with less than half of its budget used is looked at again after `PATIENCE`, not with every event."""
 

@@ -122,8 +122,6 @@ class JudgeStep:
         outputs += [Output(self.topic, partition, key.encode(), None) for key in bench.judge.take_gone()]
         outputs += [self._alert(alert) for alert in bench.take_reports()]
         outputs += self._refused.pop(partition, ())
-        if moment.whole:  # once a second is often enough for gauges, which cost more than a ruling
-            self._show()
         # What was told is kept with it: told again, an alert might not be the same.
         rows = bench.take_rows() if outputs or moment.whole else {}
         return Flush(outputs, rows) if outputs or rows else None
@@ -166,6 +164,12 @@ class JudgeStep:
         for partition, bench in self._benches.items():
             if bench.report(scope, alert):
                 self._touch[partition]()
+
+    def show(self) -> None:
+        """Bring the gauges up to date: done for who asks, as those of a model cost more than a ruling."""
+        for ruling in self._unshown.values():
+            show(self._metrics, ruling)
+        self._unshown.clear()
 
     def _attend(self, partition: int, judge: Judge) -> None:
         """Where the day's money has a limit gates are told of it before the first token costs anything."""
@@ -222,11 +226,6 @@ class JudgeStep:
             show_formulas(self._metrics, ruled.outcome, self._policy)
         self._log(ruling)
         return decision
-
-    def _show(self) -> None:
-        for ruling in self._unshown.values():
-            show(self._metrics, ruling)
-        self._unshown.clear()
 
     def _log(self, ruling: Ruling) -> None:
         """One line for each change of what a gateway is told to do, with the reason; and for each rule that begins to

@@ -64,8 +64,10 @@ class Desk:
         elif isinstance(step, RollupStep):
             self.rollups = step
 
-    def show_usage(self) -> None:
-        """Bring the gauges of today's usage up to date."""
+    def show(self) -> None:
+        """Bring the gauges of rulings and of today's usage up to date."""
+        if self.judge is not None:
+            self.judge.show()
         if self.rollups is not None:
             self.rollups.show(wall_clock())
 
@@ -141,7 +143,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
     watch = PolicyWatch(path, policy, take, metrics, file_state) if path is not None else None
     return run(
         app,
-        _serving(settings, metrics, app, entries, desk.show_usage),
+        _serving(settings, metrics, app, entries, desk.show),
         _publishing(publisher, app),
         _notifying(parts.notify, wire),
         _reloading(app, watch),

@@ -21,6 +21,8 @@ from streams.delivery.turns import Turns
 
 # A step is asked at least this often, so that it can act on time alone, and no more often while the worker is behind.
 IDLE_SECONDS = 1.0
+# After many records whole flushes wait longer: of many tenants each writes mostly what the one before has written.
+BUSY, BUSY_SECONDS = 250, 2.0
 # While it is, rows and places wait longer: most of what one whole flush writes is written again by the next one. What
 # was handled since is handled again after a crash. A watchdog waits three times as long for a position to move.
 BEHIND_SECONDS = 10.0
@@ -211,7 +213,9 @@ class Lease:
 
     def _comes_round(self, at: float) -> bool:
         """Whether a whole flush is due by then. Partitions take turns, as a whole flush costs most."""
-        seconds = BEHIND_SECONDS if self._around.backlog.lasts else IDLE_SECONDS
+        seconds = BUSY_SECONDS if self.position - self.flushed > BUSY else IDLE_SECONDS
+        if self._around.backlog.lasts:
+            seconds = BEHIND_SECONDS
         now, before = (int(then / seconds + self.partition * TURN) for then in (at, self._placed_at))
         return now > before
 

@@ -15,6 +15,7 @@ from streams.delivery.errors import LogChangedError
 from streams.delivery.records import Packed
 from streams.delivery.step import Observer
 from streams.delivery.transport import BatchConsumer, Fetched
+from streams.delivery.turns import Breath
 
 SOURCE, CHANGELOG = TP("source", 0), TP("changelog", 0)
 
@@ -49,6 +50,7 @@ def consumer(lease: Lease | None, *, begin: int = 0) -> BatchConsumer:
     )
     made.flow_active = True
     made.seeks, made._restoring, made._joining = 2, False, False
+    made._breath = Breath()
     made._committed_offset = defaultdict(lambda: None)
     made.delivery = Delivery("127.0.0.1:1", Observer())
     made.delivery.leases = {} if lease is None else {SOURCE: lease}
