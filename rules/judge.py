@@ -33,6 +33,7 @@ from rules.tallies import Tallies
 from rules.tenant_book import TenantBook
 
 BOOK = "book|"
+FAR = 0.5  # of a limit: less than this is used
 AT_ONCE = 500
 """So many books that were asleep are looked at in one round, so that names which callers make up delay nobody."""
 
@@ -99,16 +100,26 @@ class Judge:
             self._rows[fact.key] = fact
             self._gone.pop(fact.key, None)
 
-    def rule(self, now: Millis, *, every: bool = False) -> list[Outcome]:
-        """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days."""
+    def rule(self, now: Millis, *, every: bool = False, pace: Millis = 0) -> list[Outcome]:
+        """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days.
+
+        Where only usage was added and the limit is far, the last ruling holds for `pace` ms; then `is_waiting`.
+        """
         if every:
             self._tidy_tallies(now)
             self._look_at_tallied()
             self._touched.update(scope for scope, book in self.books.items() if book.wakes <= now)
         anew, counted = self._touched, self._counted
-        self._touched, self._counted, self._latest = set(), set(), now
+        waiting = {scope for scope in counted - anew if self._may_wait(scope, now, pace)} if pace else set()
+        counted -= waiting
+        self._touched, self._counted, self._latest = set(), waiting, now
         outcomes = [self._rule(self._book(scope), now, anew=scope in anew) for scope in sorted(anew | counted)]
         return [outcome for outcome in outcomes if outcome is not None and (outcome.news or outcome.tells)]
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether scopes are left to be ruled on soon."""
+        return bool(self._counted)
 
     def age(self, now: Millis) -> None:
         """Touch what time alone may have changed: all that is awake, and of those that slept the longest overdue."""
@@ -124,6 +135,12 @@ class Judge:
             elif book.wakes <= now:
                 slept.append((book.wakes, scope))
         self._touched.update(scope for _, scope in nsmallest(AT_ONCE, slept))
+
+    def _may_wait(self, scope: Scope, now: Millis, pace: Millis) -> bool:
+        last = self._current.get(scope)
+        if last is None or not last.at <= now < last.at + pace:
+            return False
+        return last.limit is None or last.used < FAR * last.limit
 
     def _look_at_tallied(self) -> None:
         self._counted |= self._tallied

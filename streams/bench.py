@@ -25,6 +25,7 @@ FORMER_WAITING_ROW = "waiting"  # all of them in one, by earlier versions
 EPOCH_ROW = "epoch"
 ENGINE_ROW = "engine"
 REPORTS_KEPT = 1_000
+PACE: Millis = 150  # between two rulings on usage of a scope whose limit is far
 PAUSE: Millis = SECOND // 5  # between two tellings of other scopes
 TICK: Millis = SECOND  # how often scopes are ruled on without news
 
@@ -115,7 +116,7 @@ class Bench:
             every = self._time_for_all(now)
             if every:
                 self.judge.age(now)
-            yield from self._number(self.judge.rule(now))
+            yield from self._number(self.judge.rule(now, pace=PACE))
             if every and self._engine is not None:
                 self._watch(self._engine, now)
             return

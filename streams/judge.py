@@ -115,7 +115,9 @@ class JudgeStep:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
         bench, arrivals = self._benches[partition], self._arrivals[partition]
         outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled, arrivals)]
-        if not self._event_clock:  # a recording is ruled on at its ticks
+        if bench.judge.is_waiting:
+            self._touch[partition]()
+        elif not self._event_clock:  # a recording is ruled on at its ticks
             arrivals.clear()
         outputs += [self._close(scope) for scope in bench.judge.take_closed()]
         outputs += [self._facts.to_scope(fact.scope, fact) for fact in bench.take_tells(moment.now)]

@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rules import judge as judging
 from rules.calendar import Calendar
-from rules.facts import Heard, Scope, Stored, Watermark
+from rules.facts import Heard, Partial, Scope, Stored, Sums, Watermark
 from rules.judge import Judge
 from rules.moment import DAY, HOUR, Millis
 from rules.outcome import Outcome
@@ -122,3 +123,55 @@ def test_a_book_survives_a_restart(judge: Judge) -> None:
     after.restore(judge.take_rows())
     (outcome,) = after.rule(T0)
     assert outcome.ruling.used == 1
+
+
+def used(scope: Scope, tokens: int) -> Partial:
+    return Partial(scope, 0, "2026-08-13", 1, tokens, Sums(tokens, 1))
+
+
+def test_usage_far_from_a_limit_is_ruled_on_at_a_pace(judge: Judge) -> None:
+    """Where only usage was added and the limit is far the last ruling holds for the pace, and is not forgotten."""
+    judge.apply(used("model:m", 1))
+    assert [outcome.ruling.used for outcome in judge.rule(T0, pace=150)] == [1]
+
+    judge.apply(used("model:m", 2))
+    assert judge.rule(T0 + 149, pace=150) == []
+    assert judge.is_waiting
+    assert [outcome.ruling.used for outcome in judge.rule(T0 + 150, pace=150)] == [2]
+    assert not judge.is_waiting
+
+
+def test_usage_near_a_limit_is_ruled_on_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With half of the limit used no ruling on usage waits; nor does one if the clock was set back."""
+    judge = Judge(Policy(), default_rulebook(Policy()), usage_partitions=1)
+    judge.apply(used("model:m", 1))
+    judge.rule(T0)
+    for limit, at, waits in ((5, T0 + 1, True), (4, T0 + 1, False), (None, T0 + 1, True), (5, T0 - 1, False)):
+        monkeypatch.setitem(judge._current, "model:m", replace(judge.ruling("model:m"), limit=limit, used=2, at=T0))
+        judge._counted = {"model:m"}
+        judge.rule(at, pace=150)
+        assert judge.is_waiting is waits
+
+
+def test_an_order_waits_for_no_pace(judge: Judge) -> None:
+    """What is heard of a scope is ruled on at once, whatever was ruled a moment ago."""
+    judge.apply(said(1))
+    judge.rule(T0, pace=150)
+    judge.apply(said(2))
+
+    (outcome,) = judge.rule(T0 + 1, pace=150)
+
+    assert outcome.ruling.used == 2
+
+
+def test_tenants_are_looked_at_when_all_scopes_are(judge: Judge) -> None:
+    """Usage of a tenant is ruled on with the next round of all scopes, not with every batch."""
+    judge.apply(used("tenant:acme", 7))
+    assert judge.rule(T0) == []
+
+    judge.age(T0 + 1_000)
+    judge.rule(T0 + 1_000)
+
+    ruling = judge.ruling("tenant:acme")
+    assert ruling is not None
+    assert ruling.used == 7
