@@ -17,11 +17,12 @@ from streams.ship.unwrap import WRAPPED
 from streams.topics import Topics
 
 DEAD = "dead letters"
+USAGE = "usage"
 CLOCK = "clock"
 WRONG_CLOCK = Rejected(Reason.WRONG_TOPIC, "only `ship --clock event` may move the clock")
 
 _KINDS: dict[type[Record], str] = {
-    Usage: "usage",
+    Usage: USAGE,
     Refusal: "refusals",
     Reading: "readings",
     Calibration: "calibrations",

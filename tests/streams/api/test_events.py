@@ -28,6 +28,10 @@ CONTROL = {
     "type": "control", "id": "c-1", "ts": "2026-08-13T11:22:00+08:00", "by": "op", "why": "test", "action": "kill",
     "scope": "global",
 }  # fmt: skip
+REFUSAL = {
+    "type": "refusal", "id": "r-1", "ts": "2026-08-13T11:22:00+08:00", "model": "flash", "usage": 1, "reserve": 1,
+    "limit": 1,
+}  # fmt: skip
 LITELLM = {
     "litellm_call_id": "l-1", "call_type": "acompletion", "endTime": 1786590480.1, "model_group": "flash",
     "prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30,
@@ -248,6 +252,18 @@ async def test_requests_are_counted(api: Api) -> None:
     assert found("blastdoor_http_events_total", {"outcome": "accepted"}) == 1
     assert found("blastdoor_http_events_total", {"outcome": "rejected"}) == 1
     assert found("blastdoor_http_requests_total", {"status": "401"}) == 1
+
+
+async def test_usage_that_was_accepted_is_counted_apart(start: Start) -> None:
+    """Only what a meter will read as an event, and only what is safe: no balance, no control, nothing rejected, blank
+    or not acknowledged."""
+    sink = MemorySink(lose=lambda parcel: parcel.key == b"u-2")
+    api = await start(sink)
+    body = [usage(1), usage(2), usage(3), BALANCE, CONTROL, REFUSAL, 5]
+    reply = await api.post(json.dumps(body), token=OPERATOR)
+    found = api.metrics.registry.get_sample_value
+    assert reply.json["accepted"] == found("blastdoor_http_events_total", {"outcome": "accepted"}) == 5
+    assert found("blastdoor_http_usage_total") == 2
 
 
 def test_a_token_is_in_no_text() -> None:
