@@ -130,6 +130,7 @@ def possible(site: Site) -> tuple[Callable[[Site], Awaitable[float]], ...]:
 
 
 async def _absent(site: Site, begin: signal.Signals, end: signal.Signals) -> float:
+    """From one signal to the other. A worker whose loop stands still may end before."""
     worker = _one_of(site)
     before, others = worker.pid, [other for other in site.workers if other is not worker]
     site.zombies += 1
@@ -138,13 +139,14 @@ async def _absent(site: Site, begin: signal.Signals, end: signal.Signals) -> flo
         if others:
 
             async def inherited() -> bool:
-                return sum([await other.partitions() for other in others]) == site.partitions
+                ended = worker.supervisor.pid != before
+                return ended or sum([await other.partitions() for other in others]) == site.partitions
 
             await eventually(inherited, "the others to take over", site.last_words)
         else:
             await asyncio.sleep(site.broker.session * 1.5)
     finally:
-        if worker.supervisor.pid == before:  # whose loop stands still for long ends
+        if worker.supervisor.pid == before:
             site.signal(worker, end)
     return await _until_settled(site)
 

@@ -9,10 +9,15 @@ from typing import Any
 
 import pytest
 
-from rules.policy import Sender
+from rules.policy import Policy, Sender
 from streams.api.room import FullError, Room
 from streams.api.server import LARGEST
-from tests.streams.api.conftest import OPERATOR, Api, MemorySink, Start
+from streams.facts_topic import FactsTopic
+from streams.meter import Meter
+from streams.metrics import Metrics
+from streams.topics import Topics
+from tests.streams.api.conftest import AT, OPERATOR, Api, MemorySink, Start
+from tests.streams.partition import Partition
 
 USAGE: dict[str, Any] = {
     "type": "usage",
@@ -264,6 +269,29 @@ async def test_usage_that_was_accepted_is_counted_apart(start: Start) -> None:
     found = api.metrics.registry.get_sample_value
     assert reply.json["accepted"] == found("blastdoor_http_events_total", {"outcome": "accepted"}) == 5
     assert found("blastdoor_http_usage_total") == 2
+
+
+async def test_what_was_accepted_is_what_a_meter_takes(api: Api, sink: MemorySink) -> None:
+    """Of each event of usage that was accepted the meter makes one outcome, whatever it is, and of nothing else: the
+    two counters compare like with like."""
+    old, ahead = usage(2, ts="2001-01-01T00:00:00Z"), usage(3, ts="2031-01-01T00:00:00Z")
+    body = [usage(1), usage(1), old, ahead, LITELLM, CLOUD, REFUSAL, BALANCE, CONTROL, 5]
+    await api.post(json.dumps(body), token=OPERATOR)
+    metrics, topics = Metrics(), Topics("bd")
+    meter = Meter(topics, FactsTopic(topics.facts, 1), Policy(), metrics, event_clock=False, clock=lambda: AT)
+    partition = await asyncio.to_thread(Partition, lambda: meter)
+    for parcel in sink.parcels:
+        if parcel.topic == topics.usage:
+            partition.append(parcel.value, AT)
+    partition.handle(len(partition.log))
+    outcomes = {
+        sample.labels["outcome"]: sample.value
+        for family in metrics.registry.collect()
+        for sample in family.samples
+        if sample.name == "blastdoor_events_total"
+    }
+    assert outcomes == {"counted": 3, "duplicate": 1, "rejected": 2, "unusable": 0}
+    assert api.metrics.registry.get_sample_value("blastdoor_http_usage_total") == sum(outcomes.values())
 
 
 def test_a_token_is_in_no_text() -> None:
