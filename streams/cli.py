@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import click
 
 from rules.fault import meant, shown
 from streams.settings import SettingsError
+
+# `import cel` would import its own command line as well, and with it a toolkit of terminals: half of a command's start.
+sys.modules.setdefault("cel.cli", ModuleType("cel.cli"))
 
 # name -> (module under streams.commands, what `--help` says of it). The module's click command is called `command`,
 # unless its name follows a colon.

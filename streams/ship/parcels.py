@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rules.calls import Calls
 from rules.dead_letter import DeadLetter
-from rules.intake.reader import Intake
+from rules.intake.reader import Intake, are_alike
 from rules.intake.wire import encode
 from rules.moment import Millis
 from rules.records import Calibration, Clock, Control, Reading, Reason, Record, Refusal, Rejected, Usage
 from streams.ship.lines import LINE_LIMIT, Block, Line
 from streams.ship.sources import Form
 from streams.ship.unwrap import WRAPPED
-from streams.topics import Topics
+
+if TYPE_CHECKING:
+    from streams.topics import Topics  # brings aiokafka, which who only reads lines does without
 
 DEAD = "dead letters"
 USAGE = "usage"
@@ -60,8 +62,11 @@ class LineReader:
         """Events of usage, if nothing else stands in these lines and none of them is wrapped."""
         if self._read_usage is None or not cuts or any(cut.is_too_large for cut in cuts):
             return None
-        data = b"\n".join([cut.body for cut in cuts])
-        return None if WRAPPED in data else self._read_usage(data, sum(cut.length for cut in cuts))
+        data, count = b"\n".join([cut.body for cut in cuts]), sum(cut.length for cut in cuts)
+        alike = are_alike(data, count)
+        if data.startswith(WRAPPED) or (not alike and WRAPPED in data):
+            return None
+        return self._read_usage(data, count, alike=alike)
 
     def read_all(self, lines: Sequence[Line]) -> Sequence[Record | Rejected | None]:
         """The same of many lines."""

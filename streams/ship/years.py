@@ -39,9 +39,10 @@ class Years:
         """Whether no time leaps, as almost always."""
         if not times:
             return True
-        if self._reached is None or max(times) > self._reached + LEAP or min(times) < self._reached - LEAP:
+        newest = max(times)
+        if self._reached is None or newest > self._reached + LEAP or min(times) < self._reached - LEAP:
             return False
-        self._reached = max(self._reached, *times)
+        self._reached = max(self._reached, newest)
         return True
 
     def _wrong(self, times: Sequence[tuple[int, Millis]]) -> Iterator[tuple[int, Rejected]]:

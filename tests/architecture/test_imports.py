@@ -130,3 +130,10 @@ def test_the_command_line_answers_at_once() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert "Commands:" in run.stdout
     assert {"faust", "aiokafka", "redis", "aiohttp", "rich"} & set(run.stdout.splitlines()[-1].split()) == set()
+
+
+def test_a_replay_loads_what_it_needs() -> None:
+    """No client of Kafka, and not the command line of the library for conditions: a third of the time to its start."""
+    code = "import sys, streams.cli, streams.commands.replay; print(*{name.split('.')[0] for name in sys.modules})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert {"aiokafka", "faust", "redis", "aiohttp", "prompt_toolkit", "typer"} & set(run.stdout.split()) == set()

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rules.intake.fields import Unfit, instant, instants
-from rules.intake.reader import Intake
+from rules.intake.reader import Intake, are_alike
 from rules.records import Rejected, Usage
 
 OFFSETS = [UTC, timezone(timedelta(hours=8)), timezone(timedelta(hours=-3, minutes=-30))]
@@ -73,6 +73,22 @@ def test_a_batch_is_read_as_its_messages_are(intake: Intake, raws: list[bytes]) 
     answers = [intake.read(line) for line in lines.split(b"\n")]
     calls = intake.read_usage_lines(lines, lines.count(b"\n") + 1)
     assert calls is None or calls.ats == [usage.at for usage in answers if isinstance(usage, Usage)]
+
+
+LINES = st.sampled_from([event(), event(id="req-2"), READING, event()[:40], event()[40:], b"{}", b'{"a":1}', b""])
+
+
+@given(st.lists(LINES, min_size=1, max_size=6))
+@example([event(), event(id="req-2")])
+@example([b'{"a":1}', b'{"a":1}'])
+@example([event()[:-1] + b',"more":{}', b"}" + event()])
+def test_what_lines_have_in_common_changes_no_answer(intake: Intake, raws: list[bytes]) -> None:
+    """Alike are only lines that end like objects and begin as the first does; they are read as they were without it."""
+    lines, count = b"\n".join(raws), len(raws)
+    alike = are_alike(lines, count)
+    assert not alike or all(raw.endswith(b"}") for raw in raws[:-1])
+    assert not alike or all(raw[:15] == raws[0][:15] for raw in raws)
+    assert intake.read_usage_lines(lines, count, alike=alike) == intake.read_usage_lines(lines, count)
 
 
 @given(st.lists(st.binary(max_size=30), max_size=6))

@@ -22,7 +22,7 @@ from rules.records import (
     Rejected,
     Usage,
 )
-from streams.ship.lines import LINE_LIMIT, Line
+from streams.ship.lines import LINE_LIMIT, Block, Line
 from streams.ship.outbox import partition_of
 from streams.ship.parcels import Addresser, LineReader
 from streams.ship.sources import Form
@@ -101,6 +101,21 @@ def test_an_unreadable_line_is_foreign_in_a_log_and_dead_among_records() -> None
     assert log.read(foreign) is None
     assert records.read(blank) is None
     assert log.read(blank) is None
+
+
+WRAPPED = b'{"log":"x","type":"usage","id":"u","ts":1786590480,"model":"m","total_tokens":5}'
+PLAIN = b'{"type":"usage","id":"u","ts":1786590480,"model":"m","total_tokens":5}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "read"),
+    [([PLAIN], 1), ([PLAIN, PLAIN], 2), ([PLAIN, WRAPPED], None), ([WRAPPED, PLAIN], None), ([WRAPPED, WRAPPED], None)],
+)
+def test_what_docker_wrapped_is_not_read_as_it_stands(lines: list[bytes], read: int | None) -> None:
+    """Wherever it stands, and even if it would pass for an event."""
+    block = Block(1, b"\n".join(lines), len(lines))
+    calls = LineReader(INTAKE, Form.RECORDS).read_usage([block])
+    assert (None if calls is None else len(calls.ats)) == read
 
 
 @given(st.binary(min_size=1), st.integers(1, 64))
