@@ -170,6 +170,7 @@ class Meter:
                 found if isinstance(found, Rejected) else Rejected(Reason.WRONG_TOPIC, "belongs onto another topic")
             )
             metered.outputs.append(self._dead_letters.keep(partition, record, rejected))
+            self._metrics.events.labels(outcome="unusable").inc()
 
     def _count(self, metered: Metered, partition: int, offset: int) -> None:
         """Show what became of the events since the last batch."""

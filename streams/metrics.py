@@ -56,7 +56,7 @@ class Metrics:
     def _begin(self) -> None:
         for reason in Reason:
             self.dead_letters.labels(reason=reason.value)
-        for outcome in ("counted", "duplicate", "rejected"):
+        for outcome in ("counted", "duplicate", "rejected", "unusable"):
             self.events.labels(outcome=outcome)
         for step in STEPS:
             for of_step in (self.records, self.handling_seconds, self.flush_seconds, self.lost):
@@ -156,6 +156,11 @@ class Metrics:
         )
         for outcome in ("accepted", "rejected", "unacknowledged"):
             self.received.labels(outcome=outcome)
+        self.received_usage = Counter(
+            "blastdoor_http_usage",
+            "Of the events accepted over HTTP those of usage: each is to be found in blastdoor_events_total, too.",
+            registry=to,
+        )
 
     def _models(self) -> None:
         to = self.registry

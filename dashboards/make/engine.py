@@ -56,8 +56,10 @@ ROWS = [
         (8, graph("Records behind, by step", "Records in Kafka that are not handled and stored yet.",
                   line("sum by (step) (blastdoor_lag_records)", "{{step}}"),
                   limits=steps((None, "green"), (50_000, "red")))),
-        (8, graph("Usage events", "By what became of them. A duplicate counts once; differing: it says something else.",
+        (8, graph("Usage events", "By what became of them. A duplicate counts once; differing: it says something else. "
+                  "All of them together are at least what came over HTTP.",
                   line(_rate("events", "outcome"), "{{outcome}}"),
+                  line("sum(rate(blastdoor_http_usage_total[$__rate_interval]))", "came over HTTP"),
                   line("sum(rate(blastdoor_differing_duplicates_total[$__rate_interval]))", "differing"),
                   unit="ops")),
         (8, graph("Dead letters by reason", "Records put aside because they could not be used.",

@@ -30,7 +30,7 @@ from streams.api.server import LARGEST
 from streams.api.sink import Sink
 from streams.metrics import Metrics
 from streams.ship.lines import LINE_LIMIT, Line
-from streams.ship.parcels import DEAD, Addresser, Parcel
+from streams.ship.parcels import DEAD, USAGE, Addresser, Parcel
 from streams.trails import TRACE, read_trail
 
 READ_SECONDS = 30.0
@@ -163,6 +163,8 @@ class Events:
         errors = [error for place, each in enumerate(read) if (error := _error(place, each, place in unsafe))]
         accepted = len(read) - len(errors)
         self._metrics.received.labels(outcome="accepted").inc(accepted)
+        safe = [parcel for number, parcel in enumerate(parcels) if number not in lost]
+        self._metrics.received_usage.inc(sum(parcel.kind == USAGE for parcel in safe))
         self._metrics.received.labels(outcome="rejected").inc(sum(each.rejected is not None for each in read))
         self._metrics.received.labels(outcome="unacknowledged").inc(len(unsafe))
         for each in read:

@@ -15,6 +15,7 @@ from typing import Any
 
 from streams.delivery.app import DeliveryApp
 from streams.delivery.delivery import Delivery
+from streams.delivery.pulse import felt, tell_where
 from streams.delivery.watch import watch
 from streams.log_lines import line_maker
 from streams.topics import ensure_changelogs
@@ -55,6 +56,7 @@ async def _run(app: DeliveryApp, beside: Sequence[AbstractAsyncContextManager[ob
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     async with AsyncExitStack() as stack:
+        stack.enter_context(felt(_end_at_once))
         try:
             for other in beside:
                 await stack.enter_async_context(other)
@@ -110,6 +112,13 @@ async def _stop(app: DeliveryApp) -> None:
         await delivery.sender.stop()
     except Exception as error:  # noqa: BLE001 - the process ends, the reason is logged
         delivery.fail(error, "stopping")
+
+
+def _end_at_once() -> None:
+    """With 1, and the reason if it can be written: the thread that stands still may have the log in its hands."""
+    _exit_after(CRASH_SECONDS)
+    tell_where()
+    os._exit(1)
 
 
 def _exit_after(seconds: float) -> threading.Timer:

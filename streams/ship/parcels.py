@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from streams.topics import Topics  # brings aiokafka, which who only reads lines does without
 
 DEAD = "dead letters"
+USAGE = "usage"
 CLOCK = "clock"
 WRONG_CLOCK = Rejected(Reason.WRONG_TOPIC, "only `ship --clock event` may move the clock")
 
 _KINDS: dict[type[Record], str] = {
-    Usage: "usage",
+    Usage: USAGE,
     Refusal: "refusals",
     Reading: "readings",
     Calibration: "calibrations",

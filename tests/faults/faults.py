@@ -38,22 +38,13 @@ async def kill(site: Site) -> float:
 
 async def zombie(site: Site) -> float:
     """A worker stopped for longer than its session wakes up when others have its partitions."""
-    worker = _one_of(site)
-    others = [other for other in site.workers if other is not worker]
-    site.zombies += 1
-    site.signal(worker, signal.SIGSTOP)
-    try:
-        if others:
+    return await _absent(site, signal.SIGSTOP, signal.SIGCONT)
 
-            async def inherited() -> bool:
-                return sum([await other.partitions() for other in others]) == site.partitions
 
-            await eventually(inherited, "the others to take over", site.last_words)
-        else:
-            await asyncio.sleep(site.broker.session * 1.5)
-    finally:
-        site.signal(worker, signal.SIGCONT)
-    return await _until_settled(site)
+async def block(site: Site) -> float:
+    """The same where its event loops are blocked and not the process: it wakes up in the middle of a call, and is told
+    by each of its requests that the group does not know it."""
+    return await _absent(site, signal.SIGUSR1, signal.SIGUSR2)
 
 
 async def join_and_leave(site: Site) -> float:
@@ -128,14 +119,36 @@ async def dead_letters(site: Site) -> float:
     return 0.0
 
 
-ANY_BROKER = (kill, zombie, join_and_leave, leave_and_join, redis_restart, redis_flush, redis_slow, dead_letters)
+REBALANCING = (kill, zombie, block, join_and_leave, leave_and_join)
+ANY_BROKER = (*REBALANCING, redis_restart, redis_flush, redis_slow, dead_letters)
 KEEPS_LOG = (*ANY_BROKER, broker_freeze, broker_restart)
-REBALANCING = (kill, zombie, join_and_leave, leave_and_join)
 
 
 def possible(site: Site) -> tuple[Callable[[Site], Awaitable[float]], ...]:
     """The faults that a site can live through."""
     return KEEPS_LOG if site.broker.keeps_its_log else ANY_BROKER
+
+
+async def _absent(site: Site, begin: signal.Signals, end: signal.Signals) -> float:
+    """From one signal to the other. A worker whose loop stands still may end before."""
+    worker = _one_of(site)
+    before, others = worker.pid, [other for other in site.workers if other is not worker]
+    site.zombies += 1
+    site.signal(worker, begin)
+    try:
+        if others:
+
+            async def inherited() -> bool:
+                ended = worker.supervisor.pid != before
+                return ended or sum([await other.partitions() for other in others]) == site.partitions
+
+            await eventually(inherited, "the others to take over", site.last_words)
+        else:
+            await asyncio.sleep(site.broker.session * 1.5)
+    finally:
+        if worker.supervisor.pid == before:
+            site.signal(worker, end)
+    return await _until_settled(site)
 
 
 def _one_of(site: Site) -> Worker:

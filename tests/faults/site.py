@@ -29,7 +29,7 @@ from tests.faults.load import LIMITED, Load
 from tests.streams.publish.redis_server import RedisServer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
     from tests.faults.brokers import Broker
@@ -38,6 +38,7 @@ POOL = 40_000
 PATIENCE = 120.0  # for what another process does, on a machine busy with other things
 HOURS = 24
 SOON = Backoff(first=0.2, most=1.0)
+WORKER = ("tests.faults.blockable", "worker")
 
 
 @dataclass
@@ -88,8 +89,11 @@ class Worker:
 class Site:
     """Made by `site`. Every worker has the same options, and none of them says how many there are."""
 
-    def __init__(self, broker: Broker, directory: Path, receiver: Receiver, chance: random.Random) -> None:
+    def __init__(
+        self, broker: Broker, directory: Path, receiver: Receiver, chance: random.Random, command: Sequence[str]
+    ) -> None:
         self.broker = broker
+        self.command = command
         self.kafka = broker.address
         self.directory = directory
         self.receiver = receiver
@@ -110,7 +114,7 @@ class Site:
         self._started += 1
         name, http = f"worker-{self._started}", f"{HOST}:{free_port()}"
         where = ["--kafka", self.kafka, "--redis", self.redis.url, "--http", http]
-        argv = [sys.executable, "-m", "streams", "worker", *where, "--policy", str(self.directory / "policy.json")]
+        argv = [sys.executable, "-m", *self.command, *where, "--policy", str(self.directory / "policy.json")]
         log = self.directory / f"{name}.log"
         worker = Worker(http, Supervisor(name, argv, backoff=SOON, log=log, on_death=self.deaths.append))
         self.workers.append(worker)
@@ -127,12 +131,11 @@ class Site:
         return list(await asyncio.gather(*(worker.partitions() for worker in self.workers)))
 
     async def settled(self) -> None:
-        """Wait until every worker is ready and every partition is in one's hands."""
+        """Wait until every worker is ready with partitions, and every partition is in one's hands."""
 
         async def whole() -> bool:
-            return all([await worker.page("/ready") for worker in self.workers]) and (
-                sum(await self.shares()) == self.partitions
-            )
+            shares = await self.shares()
+            return all(shares) and sum(shares) == self.partitions
 
         await eventually(whole, f"{len(self.workers)} workers with all {self.partitions} partitions", self.last_words)
 
@@ -147,6 +150,11 @@ class Site:
     def last_words(self) -> str:
         """Of every worker, for who must find out what went wrong."""
         return "\n".join(f"{worker.supervisor.name}: {worker.supervisor.last_words()}" for worker in self.workers)
+
+    def missed(self) -> set[str]:
+        """What workers have said of modules that they could not import."""
+        logs = [log.read_text() for log in self.directory.glob("worker-*.log")]
+        return {line for log in logs for line in log.splitlines() if "ModuleNotFoundError" in line}
 
     async def calibrate(self) -> None:
         """An operator says how large the pool of the limited model is: from now on it has a limit."""
@@ -194,11 +202,14 @@ async def eventually(
 
 
 @asynccontextmanager
-async def site(broker: type[Broker], directory: Path, *, workers: int, seed: int) -> AsyncIterator[Site]:
-    """A running site. Whatever is still running at the end is ended."""
+async def site(
+    broker: type[Broker], directory: Path, *, workers: int, seed: int, command: Sequence[str] = WORKER
+) -> AsyncIterator[Site]:
+    """A running site. `command`: the module that workers are run from, and what it is told. Whatever is still running
+    at the end is ended."""
     standing: Broker = broker(directory)  # type: ignore[call-arg]
     async with Receiver() as receiver:
-        here = Site(standing, directory, receiver, random.Random(seed))
+        here = Site(standing, directory, receiver, random.Random(seed), command)
         try:
             here.redis.start()
             here.write_policy()

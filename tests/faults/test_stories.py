@@ -18,21 +18,24 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(600)
 
 RATE = 400
+BARE = ("tests.faults.bare", "worker", "--traces", "on")
 
 
 @pytest.mark.embedded
 async def test_whatever_happens_to_workers_and_redis(tmp_path: Path, record_property: Any) -> None:
-    """Three workers share eight partitions without being told to; killed, frozen, joined, left, without a Redis or with
-    an emptied or slow one, amid dead letters, they count every call once and tell every alert once."""
-    async with site(BROKERS["embedded"], tmp_path, workers=3, seed=1) as here:
+    """Three workers share eight partitions without being told to; killed, frozen, blocked, joined, left, without a
+    Redis or with an emptied or slow one, amid dead letters, they count every call once and tell every alert once.
+    Nothing that is optional is installed, though traces are asked for."""
+    async with site(BROKERS["embedded"], tmp_path, workers=3, seed=1, command=BARE) as here:
         await here.shared(2, 3, 3)
         await here.calibrate()
         async with here.load.running(RATE):
             record_property("back_after_kill_seconds", round(await faults.kill(here), 1))
-            for fault in (faults.redis_restart, faults.dead_letters, faults.zombie, faults.redis_flush):
+            for fault in (faults.redis_restart, faults.dead_letters, faults.zombie, faults.block, faults.redis_flush):
                 await fault(here)
             await asyncio.gather(faults.join_and_leave(here), faults.redis_slow(here))
         await check(here)
+        assert here.missed() == set()
 
 
 @pytest.mark.kafka
@@ -43,6 +46,7 @@ async def test_whatever_happens_to_workers_and_apache_kafka(tmp_path: Path, reco
         await here.calibrate()
         async with here.load.running(RATE):
             record_property("back_after_kill_seconds", round(await faults.kill(here), 1))
+            await faults.block(here)
             await faults.broker_restart(here)
         await check(here)
         await faults.retention(here)

@@ -291,18 +291,19 @@ def test_metering_begins_no_earlier_than_its_first_call_ended() -> None:
 
 
 def test_metrics_tell_what_became_of_events() -> None:
-    """Counted, a duplicate, or refused: each event once."""
+    """Counted, a duplicate, refused, or of no use: each event once."""
     registry = CollectorRegistry()
     found = partition(registry=registry)
     for event_id in ("a", "b", "a"):
         found.append(usage(event_id, 1), NOON)
     found.append(usage("late", 1).replace(b"1786593600.0", b"1186593600.0"), NOON)
+    found.append(b'{"type":"usage","id":"half', NOON)
     found.handle(2)
-    found.handle(2)
+    found.handle(3)
     assert [
         registry.get_sample_value("blastdoor_events_total", {"outcome": outcome})
-        for outcome in ("counted", "duplicate", "rejected")
-    ] == [2, 1, 1]
+        for outcome in ("counted", "duplicate", "rejected", "unusable")
+    ] == [2, 1, 1, 1]
 
 
 def test_invented_models_do_not_swell_the_metrics() -> None:

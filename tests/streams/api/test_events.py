@@ -9,10 +9,15 @@ from typing import Any
 
 import pytest
 
-from rules.policy import Sender
+from rules.policy import Policy, Sender
 from streams.api.room import FullError, Room
 from streams.api.server import LARGEST
-from tests.streams.api.conftest import OPERATOR, Api, MemorySink, Start
+from streams.facts_topic import FactsTopic
+from streams.meter import Meter
+from streams.metrics import Metrics
+from streams.topics import Topics
+from tests.streams.api.conftest import AT, OPERATOR, Api, MemorySink, Start
+from tests.streams.partition import Partition
 
 USAGE: dict[str, Any] = {
     "type": "usage",
@@ -27,6 +32,10 @@ BALANCE = {"type": "balance", "id": "b-1", "ts": "2026-08-13T11:22:00+08:00", "m
 CONTROL = {
     "type": "control", "id": "c-1", "ts": "2026-08-13T11:22:00+08:00", "by": "op", "why": "test", "action": "kill",
     "scope": "global",
+}  # fmt: skip
+REFUSAL = {
+    "type": "refusal", "id": "r-1", "ts": "2026-08-13T11:22:00+08:00", "model": "flash", "usage": 1, "reserve": 1,
+    "limit": 1,
 }  # fmt: skip
 LITELLM = {
     "litellm_call_id": "l-1", "call_type": "acompletion", "endTime": 1786590480.1, "model_group": "flash",
@@ -248,6 +257,41 @@ async def test_requests_are_counted(api: Api) -> None:
     assert found("blastdoor_http_events_total", {"outcome": "accepted"}) == 1
     assert found("blastdoor_http_events_total", {"outcome": "rejected"}) == 1
     assert found("blastdoor_http_requests_total", {"status": "401"}) == 1
+
+
+async def test_usage_that_was_accepted_is_counted_apart(start: Start) -> None:
+    """Only what a meter will read as an event, and only what is safe: no balance, no control, nothing rejected, blank
+    or not acknowledged."""
+    sink = MemorySink(lose=lambda parcel: parcel.key == b"u-2")
+    api = await start(sink)
+    body = [usage(1), usage(2), usage(3), BALANCE, CONTROL, REFUSAL, 5]
+    reply = await api.post(json.dumps(body), token=OPERATOR)
+    found = api.metrics.registry.get_sample_value
+    assert reply.json["accepted"] == found("blastdoor_http_events_total", {"outcome": "accepted"}) == 5
+    assert found("blastdoor_http_usage_total") == 2
+
+
+async def test_what_was_accepted_is_what_a_meter_takes(api: Api, sink: MemorySink) -> None:
+    """Of each event of usage that was accepted the meter makes one outcome, whatever it is, and of nothing else: the
+    two counters compare like with like."""
+    old, ahead = usage(2, ts="2001-01-01T00:00:00Z"), usage(3, ts="2031-01-01T00:00:00Z")
+    body = [usage(1), usage(1), old, ahead, LITELLM, CLOUD, REFUSAL, BALANCE, CONTROL, 5]
+    await api.post(json.dumps(body), token=OPERATOR)
+    metrics, topics = Metrics(), Topics("bd")
+    meter = Meter(topics, FactsTopic(topics.facts, 1), Policy(), metrics, event_clock=False, clock=lambda: AT)
+    partition = await asyncio.to_thread(Partition, lambda: meter)
+    for parcel in sink.parcels:
+        if parcel.topic == topics.usage:
+            partition.append(parcel.value, AT)
+    partition.handle(len(partition.log))
+    outcomes = {
+        sample.labels["outcome"]: sample.value
+        for family in metrics.registry.collect()
+        for sample in family.samples
+        if sample.name == "blastdoor_events_total"
+    }
+    assert outcomes == {"counted": 3, "duplicate": 1, "rejected": 2, "unusable": 0}
+    assert api.metrics.registry.get_sample_value("blastdoor_http_usage_total") == sum(outcomes.values())
 
 
 def test_a_token_is_in_no_text() -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from streams.delivery import pulse
 from streams.delivery.app import build_app, deliver
 from streams.delivery.run import configure_logging, run
 from streams.delivery.step import Flush, Moment, Observer, Output, Record, Restored
@@ -64,6 +66,9 @@ class Counting:
             return None
         if MISBEHAVE == "flush" and moment.position > 2_000:
             raise ValueError("a mistake in the flush")
+        if MISBEHAVE == "never back" and moment.position > 2_000:
+            pulse.STILL_SECONDS = pulse.LOOK_EVERY
+            threading.Event().wait()
         counts = self.counts[partition]
         place = f"{self.incarnations[partition]} {moment.position}".encode()
         outputs = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 
 import pytest
@@ -72,6 +73,19 @@ async def test_a_mistake_ends_the_process_and_loses_nothing(scene) -> None:
         broken = scene.worker(mistake)
         assert await broken.end() == 1
         assert [says in line for line in broken.output.read_text().splitlines() if "CRITICAL" in line] == [True]
+    scene.worker()
+    await scene.assert_exact()
+
+
+@pytest.mark.embedded
+async def test_a_call_that_never_returns_ends_the_process(scene) -> None:
+    """Heartbeats go on and the watchdog hangs with the loop; all the same the process ends, says where it hung, and
+    loses nothing."""
+    await scene.produce(12_000)
+    hanging = scene.worker("never back")
+    assert await hanging.end() == 1
+    (place,) = re.findall(r"CRITICAL .*the event loop has stood still for 1 s, in (.*)", hanging.text())
+    assert re.search(r"wait \(threading.py:\d+\), flush \(counting.py:\d+\), _flush \(lease.py:\d+\)", place)
     scene.worker()
     await scene.assert_exact()
 
