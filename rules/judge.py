@@ -33,7 +33,10 @@ from rules.tallies import Tallies
 from rules.tenant_book import TenantBook
 
 BOOK = "book|"
-FAR = 0.5  # of a limit: less than this is used
+AT_REST = 2
+"""So many rulings a scope may have at once after a rest, beside the one that its pace gives it."""
+FAR = 0.5
+"""A limit is far as long as less than this share of it is used."""
 AT_ONCE = 500
 """So many books that were asleep are looked at in one round, so that names which callers make up delay nobody."""
 
@@ -64,6 +67,7 @@ class Judge:
         self._latest: Millis = 0
         self._counted: set[Scope] = set()  # usage was added
         self._tallied: set[Scope] = set()  # usage was added that a judge may look at a second later
+        self._paid: dict[Scope, Millis] = {}  # until when rulings on usage have used up their pace
         self._unkept: set[Scope] = set()  # ruled on since rows were last taken
         self._current: dict[Scope, Ruling] = {}
         self._rows: dict[str, Any] = {}
@@ -103,18 +107,20 @@ class Judge:
     def rule(self, now: Millis, *, every: bool = False, pace: Millis = 0) -> list[Outcome]:
         """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days.
 
-        Where only usage was added and the limit is far, the last ruling holds for `pace` ms; then `is_waiting`.
+        Where only usage was added and the limit is far, rulings come at most every `pace` ms; then `is_waiting`.
         """
         if every:
             self._tidy_tallies(now)
             self._look_at_tallied()
             self._touched.update(scope for scope, book in self.books.items() if book.wakes <= now)
         anew, counted = self._touched, self._counted
-        waiting = {scope for scope in counted - anew if self._may_wait(scope, now, pace)} if pace else set()
-        counted -= waiting
+        waiting = {scope for scope in counted - anew if self._may_wait(scope, now, pace)}
         self._touched, self._counted, self._latest = set(), waiting, now
-        outcomes = [self._rule(self._book(scope), now, anew=scope in anew) for scope in sorted(anew | counted)]
-        return [outcome for outcome in outcomes if outcome is not None and (outcome.news or outcome.tells)]
+        due = sorted(anew | counted - waiting)
+        outcomes = [self._rule(self._book(scope), now, anew=scope in anew) for scope in due]
+        news = [outcome for outcome in outcomes if outcome is not None and (outcome.news or outcome.tells)]
+        self._pay(news, now, pace)
+        return news
 
     @property
     def is_waiting(self) -> bool:
@@ -137,10 +143,16 @@ class Judge:
         self._touched.update(scope for _, scope in nsmallest(AT_ONCE, slept))
 
     def _may_wait(self, scope: Scope, now: Millis, pace: Millis) -> bool:
-        last = self._current.get(scope)
-        if last is None or not last.at <= now < last.at + pace:
+        """By the generic cell rate algorithm: whoever has rested may have a few rulings at once."""
+        last, ahead = self._current.get(scope), self._paid.get(scope, now) - now
+        if last is None or not AT_REST * pace < ahead <= (AT_REST + 1) * pace:  # farther only if the clock was set back
             return False
         return last.limit is None or last.used < FAR * last.limit
+
+    def _pay(self, news: Iterable[Outcome], now: Millis, pace: Millis) -> None:
+        if pace:
+            scopes = [outcome.ruling.scope for outcome in news]
+            self._paid |= {scope: max(now, self._paid.get(scope, now)) + pace for scope in scopes}
 
     def _look_at_tallied(self) -> None:
         self._counted |= self._tallied
@@ -250,7 +262,7 @@ class Judge:
         scope = book.scope
         self._rows[BOOK + scope] = None
         self._let_go(book.keys())
-        for kept in (self.books, self._current, self._stored, self._told):
+        for kept in (self.books, self._current, self._stored, self._told, self._paid):
             kept.pop(scope, None)
         self._unkept.discard(scope)
         self._closed.append(scope)

@@ -30,9 +30,10 @@ from rules.tenant_budget import Allowance, Grant, Window, in_force, month_of, ne
 from rules.tenant_facts import share, tenant_facts
 from rules.thresholds import Raised, Standing, newly_left, newly_reached
 
-PATIENCE: Millis = 15 * SECOND
+PATIENCE: Millis = 60 * SECOND
 FAR = 0.5
-"""A tenant with less than half of its budget used is looked at again after `PATIENCE`, not with every event."""
+"""A tenant is looked at again after `PATIENCE`, not with every event, as long as it has used less than half of its
+budget."""
 
 QUOTAS_KEPT = 32  # budgets set by an operator; the newest in force counts
 TOPUPS_KEPT = 1_000  # that still count; further ones are refused
@@ -68,6 +69,7 @@ class TenantBook:
         self.counter = Counter(row.carried, row.closed_before)
         self.wakes: Millis = 0
         self._orders: list[Order] = []  # that came since the last ruling
+        self._since = 0  # tokens used since then
         self.adopt(policy)
 
     def adopt(self, policy: Policy) -> None:
@@ -83,7 +85,13 @@ class TenantBook:
 
     def merge(self, fact: Stored) -> bool:
         """Take metered usage; says whether it was news."""
-        return isinstance(fact, Partial) and self.counter.merge(fact)
+        if not isinstance(fact, Partial):
+            return False
+        before = self.counter.tokens(fact.day)
+        taken = self.counter.merge(fact)
+        if taken:
+            self._since += self.counter.tokens(fact.day) - before
+        return taken
 
     def hear(self, heard: Heard) -> None:
         """Take an order. The same again changes nothing."""
@@ -131,7 +139,7 @@ class TenantBook:
         self.row.born = self.row.born or now
         windows = self.windows(now)
         wall = _wall(windows)
-        orders, self._orders = tuple(self._orders), []
+        orders, self._orders, self._since = tuple(self._orders), [], 0
         facts = tenant_facts(self.tenant, windows, wall, self._budget.over, self.row.switch.killed(now))
         verdict = rulebook.decide("tenant", facts, self.row.rules, now)
         self.row.rules = verdict.memory
@@ -181,12 +189,12 @@ class TenantBook:
         return True
 
     def _may_wait(self, before: Ruling, now: Millis) -> bool:
-        """Whether the budget is so far away that one more look a few seconds later does."""
+        """Whether the budget is so far away that one more look a minute later does."""
         if self._orders or self.row.rules or self.row.ended is not None or before.until is None or now >= before.until:
             return False
         if self._calendar.day(now) != before.day or before.policy != self._policy.hash:
             return False
-        near = before.limit is not None and share(before.used, before.limit) >= FAR
+        near = before.limit is not None and share(before.used + self._since, before.limit) >= FAR
         return not near and before.at <= now < before.at + PATIENCE
 
     def _ruling(self, now: Millis, windows: tuple[Window, Window], wall: Window | None, verdict: Verdict) -> Ruling:

@@ -25,7 +25,7 @@ FORMER_WAITING_ROW = "waiting"  # all of them in one, by earlier versions
 EPOCH_ROW = "epoch"
 ENGINE_ROW = "engine"
 REPORTS_KEPT = 1_000
-PACE: Millis = 150  # between two rulings on usage of a scope whose limit is far
+PACE: Millis = 190  # between rulings on usage of a scope that has far to go to its limit
 PAUSE: Millis = SECOND // 5  # between two tellings of other scopes
 TICK: Millis = SECOND  # how often scopes are ruled on without news
 

@@ -22,7 +22,7 @@ from streams.delivery.turns import Turns
 # A step is asked at least this often, so that it can act on time alone, and no more often while the worker is behind.
 IDLE_SECONDS = 1.0
 # After many records whole flushes wait longer: of many tenants each writes mostly what the one before has written.
-BUSY, BUSY_SECONDS = 250, 2.0
+BUSY, BUSY_SECONDS = 100, 5.0
 # While it is, rows and places wait longer: most of what one whole flush writes is written again by the next one. What
 # was handled since is handled again after a crash. A watchdog waits three times as long for a position to move.
 BEHIND_SECONDS = 10.0

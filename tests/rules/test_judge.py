@@ -130,27 +130,42 @@ def used(scope: Scope, tokens: int) -> Partial:
 
 
 def test_usage_far_from_a_limit_is_ruled_on_at_a_pace(judge: Judge) -> None:
-    """Where only usage was added and the limit is far the last ruling holds for the pace, and is not forgotten."""
-    judge.apply(used("model:m", 1))
-    assert [outcome.ruling.used for outcome in judge.rule(T0, pace=150)] == [1]
+    """After a rest three rulings on usage may come at once, then one in each pace; none that waits is forgotten."""
+    for tokens in (1, 2, 3):
+        judge.apply(used("model:m", tokens))
+        assert [outcome.ruling.used for outcome in judge.rule(T0, pace=150)] == [tokens]
 
-    judge.apply(used("model:m", 2))
+    judge.apply(used("model:m", 4))
     assert judge.rule(T0 + 149, pace=150) == []
     assert judge.is_waiting
-    assert [outcome.ruling.used for outcome in judge.rule(T0 + 150, pace=150)] == [2]
+    assert [outcome.ruling.used for outcome in judge.rule(T0 + 150, pace=150)] == [4]
     assert not judge.is_waiting
 
 
-def test_usage_near_a_limit_is_ruled_on_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With half of the limit used no ruling on usage waits; nor does one if the clock was set back."""
-    judge = Judge(Policy(), default_rulebook(Policy()), usage_partitions=1)
+def test_what_changes_no_ruling_uses_up_no_pace(judge: Judge) -> None:
+    """Sums that are told again with more of their minutes count for nothing."""
     judge.apply(used("model:m", 1))
-    judge.rule(T0)
-    for limit, at, waits in ((5, T0 + 1, True), (4, T0 + 1, False), (None, T0 + 1, True), (5, T0 - 1, False)):
-        monkeypatch.setitem(judge._current, "model:m", replace(judge.ruling("model:m"), limit=limit, used=2, at=T0))
-        judge._counted = {"model:m"}
-        judge.rule(at, pace=150)
-        assert judge.is_waiting is waits
+    judge.rule(T0, pace=150)
+    for offset in range(10, 20):
+        judge.apply(replace(used("model:m", 1), offset=offset))
+        assert judge.rule(T0, pace=150) == []
+        assert not judge.is_waiting
+
+
+@pytest.mark.parametrize(
+    ("limit", "at", "waits"), [(5, T0 + 1, True), (4, T0 + 1, False), (None, T0 + 1, True), (5, T0 - 1, False)]
+)
+def test_usage_near_a_limit_is_ruled_on_at_once(judge: Judge, limit: int | None, at: Millis, waits: bool) -> None:
+    """With half of the limit used no ruling on usage waits; nor does one if the clock was set back."""
+    for tokens in range(1, 4):
+        judge.apply(used("model:m", tokens))
+        judge.rule(T0, pace=150)
+    judge._current["model:m"] = replace(judge._current["model:m"], limit=limit, used=2)
+    judge.apply(used("model:m", 4))
+
+    judge.rule(at, pace=150)
+
+    assert judge.is_waiting is waits
 
 
 def test_an_order_waits_for_no_pace(judge: Judge) -> None:
