@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from itertools import chain
 
-import msgspec
 from blastdoor_gateway.contract import DECISION_TTL_SECONDS, Action, Decision, Keys, version_score
 
 from rules.moment import HOUR, MINUTE, SECOND, Millis, from_datetime
@@ -16,10 +16,12 @@ EVENT_LIFE: Millis = HOUR
 
 LIFE: Millis = DECISION_TTL_SECONDS * SECOND
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def decision_call(keys: Keys, decision: Decision, lives: Millis) -> Call:
     """Writes the decision unless a newer one is there; `lives` as of `lifetime`."""
-    fields = msgspec.json.encode([*chain.from_iterable(decision.to_hash().items())]).decode()
+    fields = _encode([*chain.from_iterable(decision.to_hash().items())])
     return Call(DECISION, (keys.decision(decision.scope),), (version_score(decision.version), lives, fields))
 
 

@@ -161,6 +161,7 @@ def test_metrics_are_in_the_currency() -> None:
     loop = Loop(policy=Policy(spend=Spend(daily=Decimal(500), basis="list", unknown_price=PRICE)))
     loop.use(250_000)
     loop.settle()
+    loop.partition.step.show()
     shown = generate_latest(loop.metrics.registry).decode()
     for line in (
         'blastdoor_spend_money{scope="global"} 250.0',

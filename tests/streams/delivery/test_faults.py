@@ -85,7 +85,7 @@ async def test_a_call_that_never_returns_ends_the_process(scene) -> None:
     hanging = scene.worker("never back")
     assert await hanging.end() == 1
     (place,) = re.findall(r"CRITICAL .*the event loop has stood still for 1 s, in (.*)", hanging.text())
-    assert re.search(r"wait \(threading.py:\d+\), flush \(counting.py:\d+\), _flush \(lease.py:\d+\)", place)
+    assert re.search(r"wait \(threading.py:\d+\), flush \(counting.py:\d+\), _take \(lease.py:\d+\)", place)
     scene.worker()
     await scene.assert_exact()
 
