@@ -150,9 +150,10 @@ class Judge:
         return last.limit is None or last.used < FAR * last.limit
 
     def _pay(self, news: Iterable[Outcome], now: Millis, pace: Millis) -> None:
+        most = now + (AT_REST + 1) * pace  # what was ruled on for another reason may be ahead already
         if pace:
             scopes = [outcome.ruling.scope for outcome in news]
-            self._paid |= {scope: max(now, self._paid.get(scope, now)) + pace for scope in scopes}
+            self._paid |= {scope: min(max(now, self._paid.get(scope, now)) + pace, most) for scope in scopes}
 
     def _look_at_tallied(self) -> None:
         self._counted |= self._tallied

@@ -142,6 +142,18 @@ def test_usage_far_from_a_limit_is_ruled_on_at_a_pace(judge: Judge) -> None:
     assert not judge.is_waiting
 
 
+def test_other_rulings_lift_no_pace(judge: Judge) -> None:
+    """However often a scope is ruled on for other reasons, usage waits for its pace as before."""
+    for tokens in range(1, 9):
+        judge.apply(used("model:m", tokens))
+        judge.attend("model:m")
+        judge.rule(T0, pace=150)
+    judge.apply(used("model:m", 9))
+
+    assert judge.rule(T0, pace=150) == []
+    assert judge.is_waiting
+
+
 def test_what_changes_no_ruling_uses_up_no_pace(judge: Judge) -> None:
     """Sums that are told again with more of their minutes count for nothing."""
     judge.apply(used("model:m", 1))
