@@ -100,7 +100,10 @@ class Metrics:
         )
         self.position = Gauge("blastdoor_position", "Next offset to handle.", ["step", "partition"], registry=to)
         self.lag = Gauge(
-            "blastdoor_lag_records", "Records in the topic beyond the position.", ["step", "partition"], registry=to
+            "blastdoor_lag_records",
+            "Records in the topic beyond what is safely stored; busy partitions are stored every five seconds.",
+            ["step", "partition"],
+            registry=to,
         )
         self.flush_seconds = Histogram(
             "blastdoor_flush_seconds",

@@ -19,7 +19,7 @@ NUMBERS = [
     (4, stat("Workers ready", "Workers that have recovered all their partitions.", now("sum(blastdoor_ready)"),
              limits=ZERO_IS_BAD, empty="no worker is seen")),
     (4, stat("Records behind", "Records in Kafka that are not handled and stored yet.",
-             now("sum(blastdoor_lag_records)"), limits=steps((None, "green"), (10_000, "yellow"), (50_000, "red")))),
+             now("sum(blastdoor_lag_records)"), limits=steps((None, "green"), (100_000, "yellow"), (500_000, "red")))),
     (4, stat("Not in Redis yet", "Scopes whose newest decision is not yet in Redis.",
              now("sum(blastdoor_redis_waiting_scopes)"), limits=ANY_IS_ODD)),
     (4, stat("Dead letters", "Records put aside in the time shown because they could not be used.",
@@ -55,7 +55,7 @@ ROWS = [
     (8, [
         (8, graph("Records behind, by step", "Records in Kafka that are not handled and stored yet.",
                   line("sum by (step) (blastdoor_lag_records)", "{{step}}"),
-                  limits=steps((None, "green"), (50_000, "red")))),
+                  limits=steps((None, "green"), (500_000, "red")))),
         (8, graph("Usage events", "By what became of them. A duplicate counts once; differing: it says something else. "
                   "All of them together are at least what came over HTTP.",
                   line(_rate("events", "outcome"), "{{outcome}}"),

@@ -109,7 +109,7 @@ ROWS = [
                   unit="ops")),
         (8, graph("Records behind", "Records in Kafka that are not handled and stored yet, by step.",
                   line("sum by (step) (blastdoor_lag_records)", "{{step}}"),
-                  limits=steps((None, "green"), (50_000, "red")))),
+                  limits=steps((None, "green"), (500_000, "red")))),
     ]),
 ]  # fmt: skip
 
