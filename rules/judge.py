@@ -30,13 +30,11 @@ from rules.scope_book import Book, Situation
 from rules.stored_rows import reading
 from rules.switch_book import SwitchBook
 from rules.tallies import Tallies
-from rules.tenant_book import TenantBook
+from rules.tenant_book import FAR, TenantBook
 
 BOOK = "book|"
 AT_REST = 2
 """So many rulings a scope may have at once after a rest, beside the one that its pace gives it."""
-FAR = 0.5
-"""A limit is far as long as less than this share of it is used."""
 AT_ONCE = 500
 """So many books that were asleep are looked at in one round, so that names which callers make up delay nobody."""
 

@@ -21,11 +21,11 @@ from streams.delivery.turns import Turns
 
 # A step is asked at least this often, so that it can act on time alone, and no more often while the worker is behind.
 IDLE_SECONDS = 1.0
-# After many records whole flushes wait longer: of many tenants each writes mostly what the one before has written.
-BUSY, BUSY_SECONDS = 100, 5.0
 # While it is, rows and places wait longer: most of what one whole flush writes is written again by the next one. What
 # was handled since is handled again after a crash. A watchdog waits three times as long for a position to move.
 BEHIND_SECONDS = 10.0
+# So they do after many records, though less: of many tenants a flush writes mostly what the one before has written.
+BUSY, BUSY_SECONDS = 100, 5.0
 STOP_SECONDS = 1.0
 TURN = 0.618  # of a round between one partition and the next: any number of them are spread evenly
 MAX_AHEAD = (
@@ -204,7 +204,7 @@ class Lease:
             self._around.observer.flushed(self.step.name, self.partition, len(flush.outputs), len(flush.rows), taken)
 
     def _take(self, *, whole: bool) -> tuple[int, Flush, Page | None]:
-        """What is to be sent and kept of all that was handled so far."""
+        """What is to be sent and kept of all that was handled so far, encoded: the step may change it from here on."""
         position = self._begun = self.position
         flush = self.step.flush(self.partition, self._moment(whole)) or _NOTHING
         if self._last is not None:
