@@ -188,11 +188,8 @@ impl Day {
         amount: Amount,
         bounds: &Bounds,
     ) {
+        self.note_change(sheet);
         let found = &mut self.sheets[sheet];
-        if !found.changed {
-            found.changed = true;
-            self.changed.push(sheet);
-        }
         add(&mut found.total, &amount.cell);
         found.guarded += amount.guarded;
         for (dimension, value) in values.into_iter().enumerate() {
@@ -208,7 +205,7 @@ impl Day {
         }
     }
 
-    /// Take up a sheet as it was stored.
+    /// Take up a sheet as it was stored; it counts as changed, as whoever stored it may have died before it was told.
     pub fn restore<'a>(
         &mut self,
         tenant: &[u8],
@@ -218,6 +215,7 @@ impl Day {
     ) {
         let place = self.own_sheet_of(tenant);
         let mut sheet = Sheet::new(self.sheets[place].name);
+        sheet.changed = self.sheets[place].changed;
         (sheet.others, sheet.total, sheet.guarded) = (others, others[0], guarded);
         for (dimension, value, cell) in values {
             sheet.dimensions[dimension].push(self.names.take(value), cell);
@@ -226,6 +224,13 @@ impl Day {
             }
         }
         self.sheets[place] = sheet;
+        self.note_change(place);
+    }
+
+    fn note_change(&mut self, place: usize) {
+        if !std::mem::replace(&mut self.sheets[place].changed, true) {
+            self.changed.push(place);
+        }
     }
 
     /// The sheets that changed since the last call.
