@@ -9,7 +9,8 @@ use crate::names::{Id, Names, UNASSIGNED};
 pub const WIDTH: usize = 7;
 pub const DIMENSIONS: usize = 4;
 
-/// Tokens, requests, prompt, completion, cached, cache hits, saved.
+/// Tokens, requests, prompt, completion, cached, cache hits, saved. A sum stops at the largest number: 18 million calls
+/// a day of as many tokens as one may have do not end a worker.
 pub type Cell = [u64; WIDTH];
 
 /// The tenant of those that are too many.
@@ -147,7 +148,7 @@ impl Day {
     pub fn new(text: String) -> Self {
         Day {
             text,
-            names: Names::new(),
+            names: Names::default(),
             sheets: Vec::new(),
             crowded: false,
             by_tenant: HashMap::new(),
@@ -191,7 +192,7 @@ impl Day {
         self.note_change(sheet);
         let found = &mut self.sheets[sheet];
         add(&mut found.total, &amount.cell);
-        found.guarded += amount.guarded;
+        found.guarded = found.guarded.saturating_add(amount.guarded);
         for (dimension, value) in values.into_iter().enumerate() {
             let lanes = &mut found.dimensions[dimension];
             let id = self.names.find(value);
@@ -256,6 +257,6 @@ impl Day {
 
 fn add(sums: &mut Cell, more: &Cell) {
     for (sum, more) in sums.iter_mut().zip(more) {
-        *sum += more;
+        *sum = sum.saturating_add(*more);
     }
 }

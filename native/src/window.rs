@@ -69,7 +69,7 @@ impl Window {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn held(&self) -> usize {
         self.last.len()
     }
 
@@ -78,7 +78,7 @@ impl Window {
         let key = self.digest.of(id);
         self.order.push_back((offset, key));
         match self.last.insert(key, Held { offset, said }) {
-            Some(held) if (offset - self.size..offset).contains(&held.offset) => {
+            Some(held) if (offset.saturating_sub(self.size)..offset).contains(&held.offset) => {
                 Verdict::Duplicate {
                     differs: held.said != said,
                 }
@@ -93,7 +93,7 @@ impl Window {
         if self.order.len() <= most {
             return;
         }
-        let oldest = position - self.size;
+        let oldest = position.saturating_sub(self.size);
         while let Some(&(offset, key)) = self.order.front().filter(|(offset, _)| *offset < oldest) {
             if self.last.get(&key).map(|held| held.offset) == Some(offset) {
                 self.last.remove(&key);
