@@ -86,21 +86,21 @@ def is_read(raw: bytes) -> bool:
 
 
 @given(events())
-@settings(max_examples=500)
+@settings(max_examples=250)
 def test_events_are_read_alike(raw: bytes) -> None:
     """Fields of every type, length and notation, missing, null and twice."""
     is_read(raw)
 
 
 @given(mutated())
-@settings(max_examples=500)
+@settings(max_examples=250)
 def test_spoiled_events_are_read_alike(raw: bytes) -> None:
     """A byte more, less, or another one."""
     is_read(raw)
 
 
 @given(st.lists(st.one_of(events(), events(), mutated()), min_size=2, max_size=6))
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_a_lot_is_read_where_each_of_its_events_is(raws: list[bytes]) -> None:
     """Then each means what it does alone."""
     plain = [raw for raw in raws if is_read(raw)]
@@ -151,7 +151,7 @@ def test_what_encoders_write_is_read(raw: bytes) -> None:
 
 
 @given(st.datetimes(datetime(2000, 1, 2), datetime(2099, 12, 30)), st.integers(-1439, 1439))  # noqa: DTZ001
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_every_time_is_read(local: datetime, minutes: int) -> None:
     """Of any zone, with as many digits as there are."""
     when = local.replace(tzinfo=timezone(timedelta(minutes=minutes)))
