@@ -2,6 +2,7 @@
 
     usage ──> meter ──> facts ──> judge ──> publisher ──> Redis ──> gateway
     balances, controls ──> route ──┘  └──> decisions, decisions-latest, alerts ──> notify ──> Feishu, webhook
+      meter ┄┄┄┄┄ sums ┄┄┄┄┄> judge, where both are in one worker: as true as by Kafka, and sooner
               meter ──> sheets ──> rollups: a table for each tenant and day, which every worker answers from
     what cannot be read ──> dead-letters
 
@@ -50,20 +51,30 @@ class Parts:
 def steps(parts: Parts) -> Sequence[PolicyStep]:
     """All steps of the pipeline, in the order in which an event meets them."""
     topics, facts = parts.topics, FactsTopic(parts.topics.facts, parts.partitions)
+    judge = JudgeStep(
+        topics,
+        parts.partitions,
+        parts.policy,
+        parts.rulebook,
+        parts.publisher,
+        parts.metrics,
+        event_clock=parts.event_clock,
+        spans=open_spans(parts.traces),
+    )
+    meter = Meter(
+        topics,
+        facts,
+        parts.policy,
+        parts.metrics,
+        event_clock=parts.event_clock,
+        traces=parts.traces,
+        ahead=judge.hear,
+    )
     return [
-        Meter(topics, facts, parts.policy, parts.metrics, event_clock=parts.event_clock, traces=parts.traces),
+        meter,
         _route("balances", topics.balances, facts, parts),
         _route("controls", topics.controls, facts, parts),
-        JudgeStep(
-            topics,
-            parts.partitions,
-            parts.policy,
-            parts.rulebook,
-            parts.publisher,
-            parts.metrics,
-            event_clock=parts.event_clock,
-            spans=open_spans(parts.traces),
-        ),
+        judge,
         RollupStep(topics, parts.policy, parts.metrics, parts.reread, users=parts.users, event_clock=parts.event_clock),
         parts.notify,
     ]
