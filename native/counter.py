@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 
-from native.library import DONE, Handle, Texts, encoded, library, numbers_at
+from native.library import DONE, Handle, Texts, encoded, numbers_at
 from native.sheets import NativeSheets
 from native.window import NativeWindow
 from rules.cells import shortened
@@ -115,8 +115,3 @@ class NativeLot(Lot):
         key = self._texts.bytes[start : start + length] if length else b""
         given, model = self._counter.named(alias)
         return Total(given, model, at, today, tokens, key.decode())
-
-
-def counter() -> Counter | None:
-    """A new one; None where there is no library."""
-    return None if library() is None else Counter()

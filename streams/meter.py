@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from native.counter import Counter, counter
+from native.counter import Counter
 from rules.calls import Calls
 from rules.duplicates import WINDOW
 from rules.facts import Minutes, Partial, Watermark
@@ -20,6 +20,7 @@ from rules.policy import Policy
 from rules.records import Clock, Reason, Refusal, Rejected, Usage
 from rules.stored_rows import as_stored
 from streams.active import Active
+from streams.counting import MakeCounter, in_python
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
@@ -56,7 +57,7 @@ class Meter:
         event_clock: bool,
         clock: Callable[[], Millis] = wall_clock,
         traces: bool = False,
-        counter: Callable[[], Counter | None] = counter,
+        counter: MakeCounter = in_python,
         ahead: Ahead | None = None,
     ) -> None:
         """`traces`: hand on the trace contexts of usage records. `counter`: what counts lots; None: in Python.

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from rules.policy import Policy
 from rules.rulebook import Rulebook
 from streams.active import PolicyStep
+from streams.counting import MakeCounter, in_python
 from streams.dead_letters import DeadLetters
 from streams.facts_topic import FactsTopic
 from streams.judge import JudgeStep
@@ -44,6 +45,7 @@ class Parts:
     notify: Notify
     reread: Reread
     event_clock: bool
+    counter: MakeCounter = in_python
     traces: bool = False
     users: bool = False  # whether their names may stand in metrics
 
@@ -68,6 +70,7 @@ def steps(parts: Parts) -> Sequence[PolicyStep]:
         parts.metrics,
         event_clock=parts.event_clock,
         traces=parts.traces,
+        counter=parts.counter,
         ahead=judge.hear,
     )
     return [
