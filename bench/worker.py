@@ -88,14 +88,14 @@ class Workers:
 
 
 @contextmanager
-def working(kafka: str, prefix: str, policy: str, count: int = 1) -> Iterator[Workers]:
+def working(kafka: str, prefix: str, policy: str, count: int = 1, counting: str = "auto") -> Iterator[Workers]:
     """`count` workers on a Redis of their own, stopped one after another (the embedded broker needs that)."""
     with TemporaryDirectory(prefix="blastdoor-bench-") as directory:
         path = Path(directory) / "policy.yaml"
         path.write_text(policy)
         store = redis_server.start()
         url = redis_server.url(store)
-        children = [_start(number, kafka, url, prefix, path) for number in range(count)]
+        children = [_start(number, kafka, url, prefix, path, counting) for number in range(count)]
         try:
             yield Workers(children, url)
         finally:
@@ -125,10 +125,12 @@ def measure(workers: Workers, events: int, broker: int, within: float = 180.0) -
     )
 
 
-def _start(number: int, kafka: str, redis: str, prefix: str, policy: Path) -> tuple[Child, str]:
+def _start(number: int, kafka: str, redis: str, prefix: str, policy: Path, counting: str) -> tuple[Child, str]:
     address = f"{HOST}:{free_port()}"
     argv = module("streams", "worker", "--kafka", kafka, "--redis", redis, "--http", address)
-    return Child(f"worker-{number}", [*argv, "--prefix", prefix, "--policy", str(policy)]), address
+    return Child(
+        f"worker-{number}", [*argv, "--prefix", prefix, "--policy", str(policy), "--counting", counting]
+    ), address
 
 
 def _get(url: str) -> bytes | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from native.library import DONE, Handle, Numbers, Texts, cut, encoded, library
+from native.library import DONE, Handle, Numbers, Texts, cut, encoded
 from native.sheets import NativeSheets
 from native.window import NativeWindow
 from rules.cells import shortened
@@ -103,8 +103,3 @@ class NativeLot(Lot):
         alias, at, today, tokens, _ = found
         given, model = self._counter.named(alias)
         return Total(given, model, at, today, tokens, key)
-
-
-def counter() -> Counter | None:
-    """A new one; None where there is no library."""
-    return None if library() is None else Counter()

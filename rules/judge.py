@@ -92,15 +92,18 @@ class Judge:
             book.adopt(policy)
         self._touched.update(self.books)
 
-    def apply(self, fact: Fact) -> None:
-        """Take a fact. What is old news changes nothing."""
+    def apply(self, fact: Fact) -> bool:
+        """Take a fact; whether it was news. What is old news changes nothing."""
         if isinstance(fact, Heard):
             if kind_of(fact.scope) in KINDS:
                 self._book(fact.scope).hear(fact)
                 self._touched.add(fact.scope)
-        elif self._merge(fact):
+            return True
+        news = self._merge(fact)
+        if news:
             self._rows[fact.key] = fact
             self._gone.pop(fact.key, None)
+        return news
 
     def rule(self, now: Millis, *, every: bool = False, pace: Millis = 0) -> list[Outcome]:
         """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days.

@@ -95,20 +95,20 @@ class Bench:
             self.epoch, self._numbered = held + 1, 0
         self._changes[EPOCH_ROW] = self.epoch
 
-    def add(self, fact: Fact) -> None:
-        """Take a fact: at once in wall time, at its tick in event time."""
+    def add(self, fact: Fact) -> bool:
+        """Take a fact: at once in wall time, at its tick in event time. Whether it may be news."""
         if self._lockstep is None:
             if type(fact) is Watermark and self._engine is not None:
                 self._engine.hear(fact)
-            self.judge.apply(fact)
-            return
+            return self.judge.apply(fact)
         if isinstance(fact, Charge):  # told by another judge at its own tick, so it has come of age
             self.judge.apply(fact)
             self._charged = True
-            return
+            return True
         self._lockstep.add(fact)
         if isinstance(fact, Watermark) and fact.source != "usage":
             self.judge.apply(fact)
+        return True
 
     def rule(self, now: Millis) -> Iterator[Ruled]:
         """Rule on what was touched; now and then on what has aged."""

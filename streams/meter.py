@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from native.counter import Counter, counter
+from native.counter import Counter
 from rules.calls import Calls
 from rules.duplicates import WINDOW
 from rules.facts import Minutes, Partial, Watermark
@@ -20,6 +20,7 @@ from rules.policy import Policy
 from rules.records import Clock, Reason, Refusal, Rejected, Usage
 from rules.stored_rows import as_stored
 from streams.active import Active
+from streams.counting import MakeCounter, in_python
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
@@ -28,10 +29,13 @@ from streams.receipt import Receipt
 from streams.stamps import APART, all_sent_at
 from streams.tenant_telling import TenantTelling
 from streams.topics import Topics
-from streams.trails import Departures, scopes_of
+from streams.trails import Departures, Trail, scopes_of
 from streams.wall_clock import wall_clock
 
 CLOCK_ROW = "clock"
+
+Ahead = Callable[[Partial, Output, Trail], None]
+"""Called with sums that go on changing, the fact that tells of them, and where they came from."""
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +45,7 @@ class Meter:
     its clock."""
 
     name = "meter"
-    interval = 0.03
+    interval = 0.02
 
     def __init__(
         self,
@@ -53,9 +57,11 @@ class Meter:
         event_clock: bool,
         clock: Callable[[], Millis] = wall_clock,
         traces: bool = False,
-        counter: Callable[[], Counter | None] = counter,
+        counter: MakeCounter = in_python,
+        ahead: Ahead | None = None,
     ) -> None:
-        """`traces`: hand on the trace contexts of usage records. `counter`: what counts lots; None: in Python."""
+        """`traces`: hand on the trace contexts of usage records. `counter`: what counts lots; None: in Python.
+        `ahead`: a judge who is told of sums before Kafka is."""
         self.topic = topics.usage
         self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
         self._facts = facts
@@ -64,6 +70,7 @@ class Meter:
         self._metrics = metrics
         self._event_clock = event_clock
         self._counter = counter
+        self._ahead = ahead
         self._clock = clock
         self._intake = Intake(policy.calendar().zone)
         self._traced = scopes_of(self._intake, self._canonical) if traces else None
@@ -224,7 +231,10 @@ class Meter:
     def _tell(self, metered: Metered, row: Partial | Minutes) -> bytes:
         """Encodes at once, as the fold goes on in the row."""
         encoded = msgspec.json.encode(row)
-        metered.outputs.append(self._facts.encoded(row.scope, row.key, encoded))
+        told = self._facts.encoded(row.scope, row.key, encoded)
+        metered.outputs.append(told)
+        if self._ahead is not None and isinstance(row, Partial):
+            self._ahead(row, told, metered.departures.of(row.scope))
         return encoded
 
     def _watermark_at(self, meter: PartitionMeter, moment: Moment) -> Millis | None:

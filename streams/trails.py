@@ -74,6 +74,10 @@ class Departures:
                 if record.headers and (trace := read_trail(record.headers).trace) is not None:
                     self._traces.update((scope.encode(), trace) for scope in self._traced(record.value or b""))
 
+    def of(self, scope: str) -> Trail:
+        """What the next flush carries about a scope."""
+        return Trail(self._sent, self._traces.get(scope.encode()) if self._traces else None)
+
     def mark(self, outputs: Sequence[Output]) -> list[Output]:
         """The same outputs, those with news of a scope marked."""
         if self._sent is None:
@@ -102,8 +106,11 @@ class Arrivals:
     def note(self, record: Record) -> None:
         """A fact arrived."""
         if record.headers and record.key:
-            scope = record.key.rsplit(b"|", 2)[0].decode(errors="replace")
-            self._trails[scope] = read_trail(record.headers).after(self._trails.get(scope))
+            self.expect(record.key.rsplit(b"|", 2)[0].decode(errors="replace"), read_trail(record.headers))
+
+    def expect(self, scope: str, trail: Trail) -> None:
+        """There is news of a scope."""
+        self._trails[scope] = trail.after(self._trails.get(scope))
 
     def take(self, scope: str) -> Trail:
         """The trail of a scope that is ruled on."""

@@ -26,6 +26,7 @@ from streams.channels.build import build_senders
 from streams.channels.timing import Timing
 from streams.channels.wire import Wire
 from streams.collector import spare_the_collector
+from streams.counting import MakeCounter
 from streams.day_shelf import DayShelf
 from streams.delivery.app import DeliveryApp, build_app, deliver
 from streams.delivery.log import PartitionLog, ends
@@ -88,7 +89,7 @@ class Desk:
             self.judge.report(f"model:{model}", lambda ruling: foreign_write(ruling, key))
 
 
-def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
+def work(settings: Settings, policy: Policy, rulebook: Rulebook, counter: MakeCounter) -> int:
     """Run a worker; the exit code. Raises BrokerUnavailable and TopicError before anything starts."""
     if rates := policy.left_to_gates():
         log.warning("%s bind gates only where their own file says the same", ", ".join(rates))
@@ -110,6 +111,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         reread=_rereading(settings),
         notify=_notify(settings, policy, metrics, wire, partitions, file_state),
         event_clock=settings.event_clock,
+        counter=counter,
         traces=settings.traces == "on",
         users=settings.user_metrics == "on",
     )
