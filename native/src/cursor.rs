@@ -60,15 +60,24 @@ impl Cursor<'_> {
         }
     }
 
+    #[inline]
     pub fn string(&mut self) -> Option<Span> {
         self.expect(b'"')?;
-        let start = self.at;
-        let mut length = quote_in(&self.lot[start..])?;
+        let (start, length) = (self.at, quote_in(&self.lot[self.at..])?);
         self.at += length + 1;
-        if self.has_escapes && self.lot[start..start + length].contains(&b'\\') {
-            let (unescaped, taken) = unescape(&mut self.lot[start..])?;
-            (length, self.at) = (unescaped, start + taken);
+        if self.has_escapes {
+            return self.unescaped(start);
         }
+        Some(Span {
+            start: start as u32,
+            length: length as u32,
+        })
+    }
+
+    #[cold]
+    fn unescaped(&mut self, start: usize) -> Option<Span> {
+        let (length, taken) = unescape(&mut self.lot[start..])?;
+        self.at = start + taken;
         Some(Span {
             start: start as u32,
             length: length as u32,

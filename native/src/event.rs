@@ -30,24 +30,26 @@ pub struct Event {
     pub estimated: Option<bool>,
 }
 
-/// The event that stands at `lot[start..end]`; None: it is not plain. Escapes in it are replaced.
-pub fn parse(lot: &mut [u8], start: usize, end: usize) -> Option<Event> {
-    let text = trimmed(&lot[start..end]);
-    let found = text.iter().fold(0, |found, &byte| {
-        found | u8::from((byte < b' ') | (byte == 0x7f)) | u8::from(byte == b'\\') << 1
-    });
-    if found & 1 != 0 {
+/// The event that stands in `lot` from `start` on; None: it is not plain. Escapes in it are replaced.
+pub fn parse(lot: &mut [u8], start: usize) -> Option<Event> {
+    let text = trimmed(&lot[start..]);
+    if holds(text, |byte| (byte < b' ') | (byte == 0x7f)) {
         return None;
     }
     std::str::from_utf8(text).ok()?;
-    let end = start + text.len();
+    let (end, has_escapes) = (start + text.len(), holds(text, |byte| byte == b'\\'));
     let mut cursor = Cursor {
         lot: &mut lot[..end],
         at: start,
-        has_escapes: found != 0,
+        has_escapes,
     };
     let found = object(&mut cursor)?;
     (cursor.at == end).then_some(found)
+}
+
+/// Looks at all of it, which is faster than to stop at the first.
+fn holds(text: &[u8], wanted: impl Fn(u8) -> bool) -> bool {
+    text.iter().fold(false, |found, &byte| found | wanted(byte))
 }
 
 /// Without the white space at the end: some encoders break the line.
@@ -89,6 +91,7 @@ fn is_usage_once(cursor: &mut Cursor, is_usage: bool) -> Option<bool> {
     (!is_usage && span.of(cursor.lot) == b"usage").then_some(true)
 }
 
+#[inline(always)]
 /// Of a field that stands twice the last one counts, and each must be sound.
 fn field(cursor: &mut Cursor, key: Span, event: &mut Event) -> Option<()> {
     match key.of(cursor.lot) {

@@ -32,12 +32,14 @@ impl Lot {
         if u32::try_from(bytes.len()).is_err() {
             return None; // further than a span reaches
         }
-        self.bytes.extend_from_slice(bytes);
-        let mut start = 0;
+        self.bytes.reserve(bytes.len());
+        let mut rest = bytes;
         for &length in lengths {
-            let end = start + length as usize;
-            self.events.push(event::parse(&mut self.bytes, start, end)?);
-            start = end;
+            let (record, others) = rest.split_at(length as usize);
+            rest = others;
+            self.bytes.extend_from_slice(record);
+            let start = self.bytes.len() - record.len();
+            self.events.push(event::parse(&mut self.bytes, start)?);
         }
         self.is_new = true;
         Some(())

@@ -1,5 +1,5 @@
 //! Duplicate events: an id that stood at one of the `window` offsets before it in its partition. The same answers as
-//! `rules/duplicates.py`, in 64 bytes an id.
+//! `rules/duplicates.py`, in 48 bytes an id and its room to grow.
 
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
@@ -44,7 +44,7 @@ impl Hasher for AsIs {
 #[derive(Clone, Copy)]
 struct Held {
     offset: i64,
-    turn: u64,
+    turn: u32, // begins anew after 2^32, of which there are never so many at once
     said: u16,
 }
 
@@ -59,7 +59,7 @@ pub struct Window {
     last: HashMap<Key, Held, BuildHasherDefault<AsIs>>,
     /// Ids in the order in which they were noted; those that were noted again later stand here in vain.
     order: VecDeque<Key>,
-    first: u64, // turn of the first in order
+    first: u32, // turn of the first in order
 }
 
 impl Window {
@@ -80,7 +80,7 @@ impl Window {
     /// Note that `id` stands at `offset` and says `said`, 16 bits of what tells two events of one id apart.
     pub fn note(&mut self, id: &[u8], offset: i64, said: u16) -> Verdict {
         let key = self.digest.of(id);
-        let turn = self.first + self.order.len() as u64;
+        let turn = self.next_turn();
         self.order.push_back(key);
         match self.last.insert(key, Held { offset, turn, said }) {
             Some(held) if (offset.saturating_sub(self.size)..offset).contains(&held.offset) => {
@@ -112,19 +112,24 @@ impl Window {
                 _ => None,
             };
             self.order.pop_front();
-            self.first += 1;
+            self.first = self.first.wrapping_add(1);
         }
     }
 
     /// Leave out of the order what stands there in vain.
     fn close_up(&mut self) {
-        let order = std::mem::take(&mut self.order);
-        let turns = self.first..;
-        for (key, turn) in order.into_iter().zip(turns) {
+        let mut turn = self.first;
+        for key in std::mem::take(&mut self.order) {
+            let next = self.next_turn();
             if let Some(held) = self.last.get_mut(&key).filter(|held| held.turn == turn) {
-                held.turn = self.first + self.order.len() as u64;
+                held.turn = next;
                 self.order.push_back(key);
             }
+            turn = turn.wrapping_add(1);
         }
+    }
+
+    fn next_turn(&self) -> u32 {
+        self.first.wrapping_add(self.order.len() as u32)
     }
 }
