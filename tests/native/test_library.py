@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import weakref
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import native.library
@@ -16,13 +20,16 @@ from native.library import NativeError, Numbers, library
 from rules.cells import Sheet
 from rules.duplicates import DuplicateWindow
 from rules.facts import Partial
+from rules.intake.reader import Intake
 from rules.open_sheet import OpenSheet
 from rules.stored_rows import UnknownRowError
+from rules.tenant_sheets import ENTRY_BYTES, Entry, TenantSheets
 from streams.counting import in_python
 from tests.native.pair import NOON, Life
 
 pytestmark = pytest.mark.native
 
+ROOT = Path(__file__).parents[2]
 DAY = "2026-08-13"
 MOST = 2**64 - 1
 
@@ -192,3 +199,44 @@ def test_without_its_library_nothing_is_native(found: str, tmp_path: Path, monke
     assert library() is None
     with pytest.raises(NativeError):
         Counter()
+
+
+ENDS = """
+import os, sys
+from native.counter import Counter
+counter = Counter()
+event = b'{"type":"usage","id":"a","ts":1786593600,"model":"m","total_tokens":1}'
+child = os.fork()
+lot = counter.read([event], [0])
+counted = lot.count("2026-08-13", str)
+assert (len(counted.groups), counted.duplicates) == (1, 0)
+if not child:
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_an_interpreter_ends_with_a_counter_in_its_hands() -> None:
+    """Whether it is the process that made it or a fork of it, which goes on by itself."""
+    run = subprocess.run([sys.executable, "-c", ENDS], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_long_journal_is_cut_and_means_the_same() -> None:
+    """Each entry is about as short as in Python, and nothing is left out."""
+    counter, sheets = Counter(), TenantSheets()
+    sheets.take_journal()
+    names = {"department": "研" * 64, "user": '"' * 64, "knowledge_base": "\\" * 64, "source": "s" * 500}
+    raws = [usage(number, tenant=f"{number:0200}", **names) for number in range(1000)]
+    lot = counter.read(raws, range(1000))
+    assert lot is not None
+    lot.count(DAY, name)
+    calls = Intake(UTC).read_usage(raws)
+    assert calls is not None
+    sheets.fold(DAY, "m", calls.calls)
+    natively, reference = counter.sheets.take_journal(), sheets.take_journal()
+    assert max(map(len, natively)) <= ENTRY_BYTES + 4096
+    assert len(natively) > 1
+    decode = msgspec.json.Decoder(Entry).decode
+    lines, expected = ([line for entry in each for line in decode(entry)[3]] for each in (natively, reference))
+    assert lines == expected
