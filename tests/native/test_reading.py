@@ -156,3 +156,53 @@ def test_every_time_is_read(local: datetime, minutes: int) -> None:
     """Of any zone, with as many digits as there are."""
     when = local.replace(tzinfo=timezone(timedelta(minutes=minutes)))
     assert is_read(json.dumps(EVENT | {"ts": when.isoformat()}).encode())
+
+
+BEGIN = '{"id":"req-1","ts":"2026-08-13T11:08:00+08:00","model":"m","total_tokens":1500,'
+USAGE_TYPE = '"type":"usage"'
+REFUSED = {
+    "a second type": f'{USAGE_TYPE},"type":"balance"',
+    "a first type": f'"type":"balance",{USAGE_TYPE}',
+    "no type": '"a":1',
+    "a smaller total": f'{USAGE_TYPE},"prompt_tokens":1500,"completion_tokens":1',
+    "more cached": f'{USAGE_TYPE},"prompt_tokens":5,"cached_tokens":6',
+    "too many tokens": f'{USAGE_TYPE},"total_tokens":1000000000001',
+    "no id": f'{USAGE_TYPE},"id":""',
+    "an id of white space": f'{USAGE_TYPE},"id":"\u3000 "',
+    "a model of white space": f'{USAGE_TYPE},"model":"\\u2003"',
+    "a long id": f'{USAGE_TYPE},"id":"{"研" * 513}"',
+    "a long source": f'{USAGE_TYPE},"source":"{"x" * 513}"',
+    "a control character": f'{USAGE_TYPE},"tenant":"a\\u007f"',
+    "a time too late": f'{USAGE_TYPE},"ts":4102444800',
+    "a time too early": f'{USAGE_TYPE},"ts":946684799.9999',
+    "half a character": f'{USAGE_TYPE},"note":"\\ud83d"',
+    "a comma too many": f"{USAGE_TYPE},",
+    "two objects": f"{USAGE_TYPE}}}{{",
+}
+TAKEN = {
+    "the last of two": f'{USAGE_TYPE},"total_tokens":7,"model":"n","id":"b","ts":1786590480.5',
+    "null after all": f'{USAGE_TYPE},"tenant":"a","tenant":null,"prompt_tokens":5,"prompt_tokens":null',
+    "as long as may be": f'{USAGE_TYPE},"id":"{"研" * 512}","tenant":"{"é" * 200}","user":"{"😀" * 64}"',
+    "as much as may be": f'{USAGE_TYPE},"total_tokens":1000000000000,"prompt_tokens":1000000000000',
+    "a name in Chinese": f'{USAGE_TYPE},"id":"请求","model":"\\u6a21\\u578b"',
+    "an even millisecond": f'{USAGE_TYPE},"ts":1786590480.0625',
+    "an odd millisecond": f'{USAGE_TYPE},"ts":1786590480.1875',
+    "the next second": f'{USAGE_TYPE},"ts":"2026-08-13T11:08:59.9999995+08:00"',
+    "the last instant": f'{USAGE_TYPE},"ts":"2099-12-31T23:59:59.999999Z"',
+    "white space": f'  {USAGE_TYPE} , "a" : 1 ',
+    "what nobody asked for": f'{USAGE_TYPE},"a":"\\u7814","b":true,"c":null,"d":12',
+}
+
+
+@pytest.mark.parametrize("members", REFUSED.values(), ids=list(REFUSED))
+def test_what_python_refuses_is_not_read(members: str) -> None:
+    """The library refuses nothing: it leaves that to Python."""
+    raw = f"{BEGIN}{members}}}".encode()
+    assert not isinstance(Intake(ZONE).read(raw), Usage)
+    assert read(raw)[1] is None
+
+
+@pytest.mark.parametrize("members", TAKEN.values(), ids=list(TAKEN))
+def test_bounds_are_read(members: str) -> None:
+    """Up to the last that is taken."""
+    assert is_read(f"{BEGIN}{members}}}".encode())
