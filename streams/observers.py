@@ -46,17 +46,16 @@ class PublishMetrics:
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        for outcome in Outcome:
-            metrics.redis_writes.labels(keys="decision", outcome=outcome.value)
-        for legacy in LegacyOutcome:
-            metrics.redis_writes.labels(keys="legacy", outcome=legacy.value)
+        writes = metrics.redis_writes
+        self._decisions = {outcome: writes.labels(keys="decision", outcome=outcome.value) for outcome in Outcome}
+        self._legacies = {outcome: writes.labels(keys="legacy", outcome=outcome.value) for outcome in LegacyOutcome}
         for trouble in Trouble:
             metrics.redis_troubles.labels(kind=trouble.value)
         for cause in Cause:
             metrics.redis_again.labels(cause=cause.value)
 
     def decision(self, outcome: Outcome, waited: Millis | None) -> None:
-        self._metrics.redis_writes.labels(keys="decision", outcome=outcome.value).inc()
+        self._decisions[outcome].inc()
         if waited is not None:
             self._metrics.publish_seconds.observe(waited / 1000)
 
@@ -64,7 +63,7 @@ class PublishMetrics:
         self._metrics.event_seconds.observe(taken / 1000)
 
     def legacy(self, outcome: LegacyOutcome) -> None:
-        self._metrics.redis_writes.labels(keys="legacy", outcome=outcome.value).inc()
+        self._legacies[outcome].inc()
 
     def again(self, cause: Cause, scopes: int) -> None:
         self._metrics.redis_again.labels(cause=cause.value).inc(scopes)
