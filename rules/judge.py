@@ -99,8 +99,9 @@ class Judge:
                 self._book(fact.scope).hear(fact)
                 self._touched.add(fact.scope)
         elif self._merge(fact):
-            self._rows[fact.key] = fact
-            self._gone.pop(fact.key, None)
+            key = fact.key
+            self._rows[key] = fact
+            self._gone.pop(key, None)
 
     def rule(self, now: Millis, *, every: bool = False, pace: Millis = 0) -> list[Outcome]:
         """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days.
@@ -200,6 +201,8 @@ class Judge:
             self._let_go([key])
 
     def _merge(self, fact: Stored) -> bool:
+        if isinstance(fact, Partial):
+            return self._count(fact)
         if isinstance(fact, Watermark):
             return self.marks.merge(fact)  # takes effect with the next tick
         if isinstance(fact, Tally):
@@ -208,18 +211,26 @@ class Judge:
             return any(taken)
         if kind_of(fact.scope) not in KINDS:
             return False
-        if fact.scope not in self.books and self._says_nothing(fact):
-            self._gone[fact.key] = None
-            return False
-        if isinstance(fact, Partial):
-            (self._tallied if kind_of(fact.scope) == "tenant" else self._counted).add(fact.scope)
         if isinstance(fact, Charge):
             self._touched.add(fact.scope)
         return self._book(fact.scope).merge(fact)
 
-    def _says_nothing(self, fact: Stored) -> bool:
+    def _count(self, partial: Partial) -> bool:
+        scope = partial.scope
+        book = self.books.get(scope)
+        if book is None:
+            if kind_of(scope) not in KINDS:
+                return False
+            if self._says_nothing(partial):
+                self._gone[partial.key] = None
+                return False
+            book = self._open(scope, None)
+        (self._tallied if isinstance(book, TenantBook) else self._counted).add(scope)
+        return book.merge(partial)
+
+    def _says_nothing(self, partial: Partial) -> bool:
         """Calls that used nothing of a model that nobody has named: failed ones, under any name."""
-        return isinstance(fact, Partial) and not (fact.sums.tokens or fact.seeds or fact.scope in self._named)
+        return not (partial.sums.tokens or partial.seeds or partial.scope in self._named)
 
     def _book(self, scope: Scope) -> Book:
         book = self.books.get(scope)
