@@ -53,7 +53,7 @@ class Counter:
 
     def guarded(self, day: Day) -> int:
         """The part of a day's tokens that guarding gateways reported."""
-        return sum(part.sums.guarded for part in self.days.get(day, {}).values())
+        return sum([part.sums.guarded for part in self.days.get(day, {}).values()])
 
     def seed(self, day: Day) -> int:
         """What gateways had counted on `day` before metering began."""

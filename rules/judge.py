@@ -116,7 +116,8 @@ class Judge:
         waiting = {scope for scope in counted - anew if self._may_wait(scope, now, pace)}
         self._touched, self._counted, self._latest = set(), waiting, now
         due = sorted(anew | counted - waiting)
-        outcomes = [self._rule(self._book(scope), now, anew=scope in anew) for scope in due]
+        look, glance = (Situation(now, self.marks, self._rulebook, anew=each) for each in (True, False))
+        outcomes = [self._rule(self._book(scope), look if scope in anew else glance) for scope in due]
         news = [outcome for outcome in outcomes if outcome is not None and (outcome.news or outcome.tells)]
         self._pay(news, now, pace)
         return news
@@ -240,16 +241,21 @@ class Judge:
         book = self.books[scope] = KINDS[kind_of(scope)](scope, self._policy, row)
         return book
 
-    def _rule(self, book: Book, now: Millis, *, anew: bool) -> Outcome | None:
-        if anew:
+    def _rule(self, book: Book, situation: Situation) -> Outcome | None:
+        scope, now = book.scope, situation.now
+        if situation.anew:
             self._let_go(book.tidy(now))
-            if book.scope not in self._named and book.is_over(min(now, self.marks.complete_until() or 0)):
+            if scope not in self._named and book.is_over(min(now, self.marks.complete_until() or 0)):
                 self._close(book)
                 return None
-        outcome = book.consider(Situation(now, self.marks, self._rulebook, anew), self._current.get(book.scope))
-        self._current[book.scope] = outcome.ruling
-        outcome.tells = self._fresh(book.scope, outcome.tells)
-        self._unkept.add(book.scope)
+            self._unkept.add(scope)
+        before = self._current.get(scope)
+        outcome = book.consider(situation, before)
+        if outcome.ruling is before:  # it goes on as it is, and the book as well
+            return None
+        self._current[scope] = outcome.ruling
+        outcome.tells = self._fresh(scope, outcome.tells)
+        self._unkept.add(scope)
         return outcome
 
     def _tidy_tallies(self, now: Millis) -> None:

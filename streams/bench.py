@@ -206,5 +206,6 @@ class Bench:
         for outcome in outcomes:
             self._numbered += 1
             version = (self.epoch, self._numbered)
-            self._tells |= {fact.key: replace(fact, version=version) for fact in outcome.tells}
+            if outcome.tells:
+                self._tells |= {fact.key: replace(fact, version=version) for fact in outcome.tells}
             yield Ruled(outcome, version)

@@ -262,6 +262,8 @@ class JudgeStep:
     @staticmethod
     def _fresh(told: dict[str, frozenset[str]], scope: str, names: Set[str]) -> frozenset[str]:
         """The names that were not told at the last ruling on the scope."""
+        if not names and scope not in told:
+            return frozenset()
         fresh = frozenset(names) - told.pop(scope, frozenset())
         if names:
             told[scope] = frozenset(names)
