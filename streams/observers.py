@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import cache
 
 from rules.moment import Millis
 from streams.channels.outcome import UNDELIVERED, Progress
@@ -18,6 +19,9 @@ class DeliveryMetrics(DeliveryObserver):
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
+        self._handled = cache(
+            lambda step: (metrics.records.labels(step=step), metrics.handling_seconds.labels(step=step))
+        )
 
     def rebalanced(self, kept: int, taken: int) -> None:  # noqa: ARG002
         self._metrics.rebalances.inc()
@@ -37,8 +41,9 @@ class DeliveryMetrics(DeliveryObserver):
         self._metrics.flush_seconds.labels(step=step).observe(seconds)
 
     def handled(self, step: str, partition: int, records: int, seconds: float) -> None:  # noqa: ARG002
-        self._metrics.records.labels(step=step).inc(records)
-        self._metrics.handling_seconds.labels(step=step).inc(seconds)
+        counted, took = self._handled(step)
+        counted.inc(records)
+        took.inc(seconds)
 
 
 class PublishMetrics:
