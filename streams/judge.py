@@ -91,7 +91,7 @@ class JudgeStep:
         if partition == facts_partition(GLOBAL, self._partitions):
             engine = EngineWatch(self._policy.alerts, self._policy.calendar(), self._clock())
         self._attend(partition, judge)
-        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), engine)
+        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), engine, partition)
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch
