@@ -92,7 +92,7 @@ class RollupStep:
                 continue
             if isinstance(found, Part):
                 if desk.tables.merge(found):
-                    desk.rows[found.key] = msgspec.to_builtins(found)
+                    desk.rows[found.key] = found
             else:
                 self._hear(partition, desk, found)
 
