@@ -1,21 +1,24 @@
-"""The compiled library, loaded once, and how to call it. The functions are described in `src/calls.rs`.
+"""The compiled library, loaded once, and how to call it. The functions are described in `src/calls.rs`
+and `src/sheet_calls.rs`.
 
-Pointers are good for the length of a call; an answer holds until the counter's next call.
+Pointers are good for the length of a call; an answer holds until the counter's next call. Calls keep Python's lock: no
+two threads are in the library at once.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from ctypes import CDLL, Structure, c_char_p, c_int, c_int64, c_size_t, c_void_p, string_at
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from ctypes import PyDLL, Structure, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p, string_at
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 PATH = Path(__file__).with_name("counting.so")
-VERSION = 1  # of the functions; the library's own must be the same
+VERSION = 2  # of the functions; the library's own must be the same
 
 DONE, NOT_PLAIN = 0, 1
+SIGNED, UNSIGNED = "q", "Q"
 
 
 class Answer(Structure):
@@ -41,18 +44,32 @@ class Texts(Structure):
         return made
 
 
+class Numbers(Structure):
+    """64-bit numbers; it keeps what it points to."""
+
+    _fields_ = (("items", c_void_p), ("count", c_size_t))
+
+    @classmethod
+    def of(cls, numbers: Iterable[int], kind: str = SIGNED) -> Numbers:
+        """Raises OverflowError."""
+        items = array(kind, numbers)
+        made = cls(items.buffer_info()[0], len(items))
+        made.kept = items
+        return made
+
+
 _ARGUMENTS: dict[str, list[Any]] = {
     "adopt": [Texts, Texts],
     "name": [Texts],
-    "read": [Texts, c_void_p, c_int64, c_int64],
-    "count": [Texts, c_void_p, c_int64],
-    "note": [Texts, c_void_p],
-    "tell_apart": [Texts, c_void_p, c_void_p],
+    "read": [Texts, Numbers, c_int64, c_int64],
+    "count": [c_uint64, Numbers, c_int64],
+    "note": [c_uint64, Numbers],
+    "tell_apart": [Texts, Numbers, Numbers],
     "trim": [c_int64],
     "begin_day": [Texts],
     "drop_day": [c_size_t],
-    "fold": [c_size_t, Texts, c_void_p, c_int],
-    "restore": [c_size_t, Texts, c_void_p, c_void_p],
+    "fold": [c_size_t, Texts, Numbers, c_int],
+    "restore": [c_size_t, Texts, Numbers, Numbers],
     "settle": [],
     "tenants": [c_size_t, c_size_t],
     "sheet": [c_size_t, c_size_t],
@@ -65,16 +82,15 @@ class NativeError(RuntimeError):
 
 
 @cache
-def library() -> CDLL | None:
+def library() -> PyDLL | None:
     """None where it was not built, or was for another version of this package: then Python counts."""
     try:
-        found = CDLL(str(PATH))
+        found = PyDLL(str(PATH))
         if found.blastdoor_version() != VERSION:
             return None
     except (OSError, AttributeError):
         return None
     found.blastdoor_new.argtypes, found.blastdoor_new.restype = [c_int64, c_size_t, c_size_t, c_size_t], c_void_p
-    found.blastdoor_answer.argtypes, found.blastdoor_answer.restype = [c_void_p], c_void_p
     found.blastdoor_free.argtypes, found.blastdoor_free.restype = [c_void_p], None
     for name, arguments in _ARGUMENTS.items():
         getattr(found, f"blastdoor_{name}").argtypes = [c_void_p, *arguments]
@@ -89,15 +105,15 @@ class Handle:
         found = library()
         if found is None:
             raise NativeError(f"{PATH} is not there, or not of this version")
-        self._pointer = found.blastdoor_new(window, models, values, tenants)
         self._free = found.blastdoor_free
-        self._answer = Answer.from_address(found.blastdoor_answer(self._pointer))
+        self._pointer = found.blastdoor_new(window, models, values, tenants)
+        self._answer = Answer.from_address(self._pointer)
         self._functions: dict[str, Callable[..., int]] = {
             name: getattr(found, f"blastdoor_{name}") for name in _ARGUMENTS
         }
 
     def __del__(self) -> None:
-        if hasattr(self, "_answer"):
+        if hasattr(self, "_pointer"):
             self._free(self._pointer)
 
     def call(self, name: str, *arguments: Any) -> int:
@@ -119,10 +135,12 @@ class Handle:
         return string_at(self._answer.text or 0, self._answer.length) if self._answer.length else b""
 
 
-def numbers_at(numbers: Iterable[int]) -> tuple[array[int], int]:
-    """64-bit numbers and where they stand; they do while the first is held."""
-    found = array("q", numbers)
-    return found, found.buffer_info()[0]
+def cut(text: bytes, lengths: Iterable[int]) -> Iterator[str]:
+    """Names that stand one after another in an answer."""
+    end = 0
+    for length in lengths:
+        begin, end = end, end + length
+        yield text[begin:end].decode("utf-8", "surrogatepass")
 
 
 def encoded(name: str) -> bytes:

@@ -7,14 +7,15 @@ from typing import cast
 
 import msgspec
 
-from native.library import Handle, Texts, encoded, numbers_at
+from native.library import UNSIGNED, Handle, Numbers, Texts, cut, encoded
 from rules.calendar import Day
 from rules.calls import Call
-from rules.cells import Sheet, shortened
+from rules.cells import DIMENSIONS, WIDTH, Sheet, shortened
 from rules.open_sheet import Kept, bucket_of, group_of
 from rules.tenant_sheets import CROWD, Entry, Line, TenantSheets, line_of, shortened_tenant, written
 
 SETTLED = 9  # numbers of each sheet that changed
+TWO_TO_64 = 1 << 64  # sums have no sign there; numbers come with one
 
 
 class NativeSheet(Kept):
@@ -31,7 +32,7 @@ class NativeSheet(Kept):
 
     def change(self, cells: int, brief: list[int]) -> None:
         """Take up what the library says of it now."""
-        self._cells, self._brief = cells, brief
+        self._cells, self._brief = cells, brief if min(brief) >= 0 else [number % TWO_TO_64 for number in brief]
 
     @property
     def cells(self) -> int:
@@ -106,10 +107,11 @@ class NativeSheets(TenantSheets):
     def restore(self, day: Day, tenant: str, seen: Sheet) -> None:
         values = [value for dimension in seen.dimensions for value in dimension]
         cells = [cell for dimension in seen.dimensions for cell in dimension.values()] + seen.other
-        counts, counts_at = numbers_at(map(len, seen.dimensions))
-        sums, sums_at = numbers_at([amount for cell in cells for amount in cell] + [seen.guarded])
-        self._handle.call("restore", self.number_of(day), _texts([tenant, *values]), counts_at, sums_at)
-        del counts, sums
+        if len(seen.other) != len(DIMENSIONS) or any(len(cell) < WIDTH for cell in cells):
+            raise ValueError("a sheet of another form")
+        sums = Numbers.of([amount for cell in cells for amount in cell[:WIDTH]] + [seen.guarded], UNSIGNED)
+        counts = Numbers.of(map(len, seen.dimensions))
+        self._handle.call("restore", self.number_of(day), _texts([tenant, *values]), counts, sums)
 
     def take_journal(self) -> list[bytes]:
         self._handle.call("journal")
@@ -134,9 +136,7 @@ class NativeSheets(TenantSheets):
         for tenant, department, user, base, tokens, prompt, completion, cached, hit, source in lines:
             names += (shortened_tenant(tenant or ""), *(shortened(name or "") for name in (department, user, base)))
             amounts += tokens or 0, prompt or 0, completion or 0, cached or 0, bool(hit), source in guarding
-        held, amounts_at = numbers_at(amounts)
-        self._handle.call("fold", self.number_of(day), _texts(names), amounts_at, own)
-        del held
+        self._handle.call("fold", self.number_of(day), _texts(names), Numbers.of(amounts), own)
         *moved, crowded = self._handle.numbers()
         if crowded:
             self.crowded.add(day)
@@ -146,9 +146,7 @@ class NativeSheets(TenantSheets):
         sheets = self._places[number]
         if place >= len(sheets):
             self._handle.call("tenants", number, len(sheets))
-            lengths, names = self._handle.numbers(), self._handle.text()
-            for length in lengths:
-                name, names = names[:length].decode("utf-8", "surrogatepass"), names[length:]
+            for name in cut(self._handle.text(), self._handle.numbers()):
                 sheets.append(NativeSheet(self._handle, number, len(sheets), name))
         return sheets[place]
 

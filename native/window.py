@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from native.library import Handle, Texts, encoded, numbers_at
+from native.library import Handle, Numbers, Texts, encoded
 from rules.calls import Call
 from rules.duplicates import DuplicateWindow
 
@@ -24,12 +24,8 @@ class NativeWindow(DuplicateWindow):
 
     def of_calls(self, calls: Sequence[Call], offsets: Sequence[int]) -> list[bool]:
         texts = Texts.of([text for call in calls for text in (encoded(call.id), encoded(call.model))])
-        (tokens, tokens_at), (held, offsets_at) = (
-            numbers_at(call.total_tokens or 0 for call in calls),
-            numbers_at(offsets),
-        )
-        self._handle.call("tell_apart", texts, tokens_at, offsets_at)
-        del tokens, held
+        tokens = Numbers.of(call.total_tokens or 0 for call in calls)
+        self._handle.call("tell_apart", texts, tokens, Numbers.of(offsets))
         found = self._handle.numbers()
         self.differing += found.count(DIFFERS)
         return [not verdict for verdict in found]

@@ -1,27 +1,27 @@
 //! The count of one source partition: lots of events are read, told apart and summed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::event::{self, Event};
+use crate::event::Event;
 use crate::instant::Millis;
 use crate::journal::{Heading, Journal};
+use crate::lot::Lot;
 use crate::sheets::{Amount, Bounds, Day};
 use crate::window::{Verdict, Window};
 
 const MINUTE: Millis = 60_000;
 const SUCCESS: &[u8] = b"success";
-const SAID: u64 = 0xFFFF;
 
 /// A model as gateways name it.
 struct Alias {
     canonical: Vec<u8>,
     said: u16,
-    lot: u64, // in which it was seen last, in this minute and group
+    lot: u64, // in which it was seen last, in this minute and group; 0 is none
     minute: i64,
     group: usize,
 }
 
-/// One model's calls of one minute, summed in the order of `Sums`.
+/// One model's calls of one minute, summed in the order of `Sums`. `offset`: of the last of them.
 pub struct Group {
     pub alias: usize,
     pub minute: i64,
@@ -33,15 +33,6 @@ pub struct Group {
 pub struct Told {
     pub alias: usize,
     pub event: usize,
-}
-
-/// When the calls of a lot ended, and when the lot was sent.
-pub struct Span {
-    pub first: Millis,
-    pub last: Millis,
-    pub newest: Millis, // of the event that stands last
-    pub sent: Millis,   // of the event that stands first
-    pub sent_last: Millis,
 }
 
 #[derive(Default)]
@@ -58,10 +49,9 @@ pub struct Counter {
     pub guards: Vec<Vec<u8>>,
     pub days: Vec<Option<Day>>,
     pub journal: Journal,
-    pub lot: Vec<Event>,
+    pub lot: Lot,
     aliases: Vec<Alias>,
     by_name: HashMap<Vec<u8>, usize>,
-    lots: u64,
 }
 
 impl Counter {
@@ -72,61 +62,29 @@ impl Counter {
             guards: Vec::new(),
             days: Vec::new(),
             journal: Journal::default(),
-            lot: Vec::new(),
+            lot: Lot::default(),
             aliases: Vec::new(),
             by_name: HashMap::new(),
-            lots: 0,
-        }
-    }
-
-    /// Read one event from each stretch of `lot`. None: not all of them are plain, and nothing was read.
-    pub fn read(&mut self, lot: &[u8], lengths: &[u32]) -> Option<()> {
-        self.lot.clear();
-        let mut start = 0;
-        for &length in lengths {
-            let end = start + length as usize;
-            match event::parse(lot, start, end) {
-                Some(found) => self.lot.push(found),
-                None => {
-                    self.lot.clear();
-                    return None;
-                }
-            }
-            start = end;
-        }
-        Some(())
-    }
-
-    /// `stamps`: of the records. What they are worth is told in `streams/stamps.py`.
-    pub fn span(&self, stamps: &[Millis], now: Millis, apart: Millis) -> Span {
-        let sent =
-            |(event, &stamp): (&Event, &Millis)| stamp.max(event.at.min(now)).min(now + apart);
-        let mut all_sent = self.lot.iter().zip(stamps).map(sent);
-        let sent = all_sent.next().unwrap_or(0);
-        Span {
-            first: self.lot.iter().map(|event| event.at).min().unwrap_or(0),
-            last: self.lot.iter().map(|event| event.at).max().unwrap_or(0),
-            newest: self.lot.last().map_or(0, |event| event.at),
-            sent,
-            sent_last: all_sent.fold(sent, Millis::max),
         }
     }
 
     /// The models of the lot that nobody has named yet, each once.
-    pub fn strangers<'a>(&self, lot: &'a [u8]) -> Vec<&'a [u8]> {
-        let mut found: Vec<&[u8]> = Vec::new();
-        for name in self.lot.iter().map(|event| event.model.of(lot)) {
-            if !self.by_name.contains_key(name) && !found.contains(&name) {
-                found.push(name);
-            }
-        }
-        found
+    pub fn strangers(&self) -> Vec<&[u8]> {
+        let mut met = HashSet::new();
+        let names = self
+            .lot
+            .events
+            .iter()
+            .map(|event| self.lot.text(event.model));
+        names
+            .filter(|&name| !self.by_name.contains_key(name) && met.insert(name))
+            .collect()
     }
 
     /// Models are numbered in the order in which they are named.
     pub fn name(&mut self, model: &[u8], canonical: &[u8]) {
         self.by_name.insert(model.to_vec(), self.aliases.len());
-        let (canonical, said) = (canonical.to_vec(), said_of(model));
+        let (canonical, said) = (canonical.to_vec(), folded(model));
         self.aliases.push(Alias {
             canonical,
             said,
@@ -142,37 +100,38 @@ impl Counter {
         self.aliases.clear();
     }
 
-    /// Note the ids of the lot, whose events were counted in an earlier life.
-    pub fn note(&mut self, lot: &[u8], offsets: &[i64]) {
-        for (event, &offset) in self.lot.iter().zip(offsets) {
-            let said = said_of(event.model.of(lot)) ^ (event.total & SAID) as u16;
-            self.window.note(event.id.of(lot), offset, said);
+    /// Note the ids of the lot, whose events were counted in an earlier life. None: there is no such lot, or not an
+    /// offset for each.
+    pub fn note(&mut self, number: u64, offsets: &[i64]) -> Option<()> {
+        self.lot.take_up(number, offsets.len())?;
+        for (event, &offset) in self.lot.events.iter().zip(offsets) {
+            let said = said_of(self.lot.text(event.model), event.total);
+            self.window.note(self.lot.text(event.id), offset, said);
         }
+        Some(())
     }
 
-    /// Count the lot that was read. `day`: of tenants' sheets, if they are wanted. None: a model has no name.
-    pub fn count(&mut self, lot: &[u8], offsets: &[i64], day: Option<usize>) -> Option<Counted> {
-        let aliases: Option<Vec<usize>> = self
+    /// Count the lot that was read, once. `day`: of tenants' sheets, if they are wanted. None: it is not this lot, there
+    /// is not an offset for each event, or a model has no name.
+    pub fn count(&mut self, number: u64, offsets: &[i64], day: Option<usize>) -> Option<Counted> {
+        self.lot.take_up(number, offsets.len())?;
+        let names = self
             .lot
+            .events
             .iter()
-            .map(|event| self.by_name.get(event.model.of(lot)).copied())
-            .collect();
-        let (aliases, mut counted) = (aliases?, Counted::default());
-        self.lots += 1;
-        let mut accepted = Vec::with_capacity(self.lot.len());
+            .map(|event| self.lot.text(event.model));
+        let aliases: Option<Vec<usize>> =
+            names.map(|name| self.by_name.get(name).copied()).collect();
+        let (aliases, mut counted, mut accepted) = (aliases?, Counted::default(), Vec::new());
+        let mut places = HashMap::new();
         for (place, (&alias, &offset)) in aliases.iter().zip(offsets).enumerate() {
-            let event = &self.lot[place];
-            let said = self.aliases[alias].said ^ (event.total & SAID) as u16;
-            if let Verdict::Duplicate { differs } = self.window.note(event.id.of(lot), offset, said)
-            {
-                counted.duplicates += 1;
-                counted.differing += i64::from(differs);
+            if self.is_duplicate(place, alias, offset, &mut counted) {
                 continue;
             }
-            let group = self.group_of(&mut counted.groups, alias, place);
+            let group = self.group_of(&mut places, &mut counted.groups, alias, place);
             counted.groups[group].offset = offset;
-            self.sum(&mut counted.groups[group].sums, lot, place);
-            if self.lot[place].today.is_some() {
+            self.sum(&mut counted.groups[group].sums, place);
+            if self.lot.events[place].today.is_some() {
                 counted.told.push(Told {
                     alias,
                     event: place,
@@ -181,21 +140,44 @@ impl Counter {
             accepted.push((group, place));
         }
         if let Some(day) = day {
-            self.enter(lot, &counted.groups, &mut accepted, day);
+            self.enter(&counted.groups, &mut accepted, day)?;
         }
         Some(counted)
     }
 
-    fn group_of(&mut self, groups: &mut Vec<Group>, alias: usize, place: usize) -> usize {
-        let minute = self.lot[place].at / MINUTE;
+    fn is_duplicate(
+        &mut self,
+        place: usize,
+        alias: usize,
+        offset: i64,
+        counted: &mut Counted,
+    ) -> bool {
+        let event = &self.lot.events[place];
+        let said = self.aliases[alias].said ^ event.total as u16;
+        match self.window.note(self.lot.text(event.id), offset, said) {
+            Verdict::Fresh => false,
+            Verdict::Duplicate { differs } => {
+                counted.duplicates += 1;
+                counted.differing += i64::from(differs);
+                true
+            }
+        }
+    }
+
+    /// Most calls of a model follow others of the same minute; only for the rest it is looked up.
+    fn group_of(
+        &mut self,
+        places: &mut HashMap<(usize, i64), usize>,
+        groups: &mut Vec<Group>,
+        alias: usize,
+        place: usize,
+    ) -> usize {
+        let minute = self.lot.events[place].at / MINUTE;
         let model = &mut self.aliases[alias];
-        if model.lot == self.lots && model.minute == minute {
+        if model.lot == self.lot.number && model.minute == minute {
             return model.group;
         }
-        let known = groups
-            .iter()
-            .position(|group| group.alias == alias && group.minute == minute);
-        let group = known.unwrap_or_else(|| {
+        let group = *places.entry((alias, minute)).or_insert_with(|| {
             groups.push(Group {
                 alias,
                 minute,
@@ -204,12 +186,12 @@ impl Counter {
             });
             groups.len() - 1
         });
-        (model.lot, model.minute, model.group) = (self.lots, minute, group);
+        (model.lot, model.minute, model.group) = (self.lot.number, minute, group);
         group
     }
 
-    fn sum(&self, sums: &mut [u64; 9], lot: &[u8], place: usize) {
-        let event = &self.lot[place];
+    fn sum(&self, sums: &mut [u64; 9], place: usize) {
+        let event = &self.lot.events[place];
         let [tokens, requests, prompt, completion, cached, hits, failed, estimated, guarded] = sums;
         *requests += 1;
         if event.hit == Some(true) {
@@ -219,77 +201,68 @@ impl Counter {
             *prompt += event.prompt.unwrap_or(0);
             *completion += event.completion.unwrap_or(0);
             *cached += event.cached.unwrap_or(0);
-            *guarded += if self.is_guarded(lot, event) {
+            *guarded += if self.is_guarded(event) {
                 event.total
             } else {
                 0
             };
         }
-        *failed += u64::from(event.status.is_some() && event.status.of(lot) != SUCCESS);
+        *failed += u64::from(event.status.is_some() && self.lot.text(event.status) != SUCCESS);
         *estimated += u64::from(event.estimated == Some(true));
     }
 
-    fn is_guarded(&self, lot: &[u8], event: &Event) -> bool {
-        event.source.is_some()
-            && self
-                .guards
-                .iter()
-                .any(|guard| guard == event.source.of(lot))
+    fn is_guarded(&self, event: &Event) -> bool {
+        let source = self.lot.text(event.source);
+        event.source.is_some() && self.guards.iter().any(|guard| guard == source)
     }
 
     /// Count by tenant, minute by minute and model by model: in the order in which the fold in Python meets them.
-    fn enter(&mut self, lot: &[u8], groups: &[Group], accepted: &mut [(usize, usize)], day: usize) {
+    fn enter(
+        &mut self,
+        groups: &[Group],
+        accepted: &mut [(usize, usize)],
+        number: usize,
+    ) -> Option<()> {
         accepted.sort_by_key(|&(group, _)| (groups[group].minute, group));
-        let mut day = match self.days[day].take() {
-            Some(found) => (day, found),
-            None => return,
-        };
+        let mut day = self.days.get_mut(number)?.take()?;
         for calls in accepted_by_group(accepted) {
             let model = self.aliases[groups[calls[0].0].alias].canonical.clone();
-            self.enter_calls(lot, &model, calls, &mut day.1);
+            self.enter_calls(&model, calls, &mut day);
         }
-        self.days[day.0] = Some(day.1);
+        self.days[number] = Some(day);
+        Some(())
     }
 
-    fn enter_calls(&mut self, lot: &[u8], model: &[u8], calls: &[(usize, usize)], day: &mut Day) {
+    fn enter_calls(&mut self, model: &[u8], calls: &[(usize, usize)], day: &mut Day) {
         for &(_, place) in calls {
-            let (event, tenant) = (&self.lot[place], self.lot[place].tenant.of(lot));
-            let (sheet, guarded) = (
-                day.sheet_of(tenant, &self.bounds),
-                self.is_guarded(lot, event),
-            );
-            let [prompt, completion, cached] =
-                [event.prompt, event.completion, event.cached].map(|n| n.unwrap_or(0));
-            let hit = event.hit == Some(true);
-            let values = [
-                model,
-                event.department.of(lot),
-                event.user.of(lot),
-                event.base.of(lot),
-            ];
-            day.add(
-                sheet,
-                values,
-                Amount::of(hit, event.total, prompt, completion, cached, guarded),
-                &self.bounds,
-            );
+            let event = &self.lot.events[place];
+            let (guarded, tenant) = (self.is_guarded(event), self.lot.text(event.tenant));
+            let sheet = day.sheet_of(tenant, &self.bounds);
+            let [department, user, base] =
+                [event.department, event.user, event.base].map(|name| self.lot.text(name));
+            let values = [model, department, user, base];
+            day.add(sheet, values, amount_of(event, guarded), &self.bounds);
             let other = Some(day.tenant(sheet)).filter(|name| day.crowded && *name != tenant);
-            self.journal.note(
-                &Heading {
-                    day: &day.text,
-                    model,
-                },
-                lot,
-                event,
-                other,
-                guarded,
-            );
+            let heading = Heading {
+                day: &day.text,
+                model,
+            };
+            self.journal
+                .note(&heading, &self.lot.bytes, event, other, guarded);
         }
-        self.journal.close(&Heading {
+        let heading = Heading {
             day: &day.text,
             model,
-        });
+        };
+        self.journal.close(&heading);
     }
+}
+
+fn amount_of(event: &Event, guarded: bool) -> Amount {
+    let hit = event.hit == Some(true);
+    let [prompt, completion, cached] =
+        [event.prompt, event.completion, event.cached].map(|number| number.unwrap_or(0));
+    Amount::of(hit, event.total, prompt, completion, cached, guarded)
 }
 
 /// Stretches of the same group.
@@ -304,8 +277,13 @@ fn accepted_by_group(accepted: &[(usize, usize)]) -> impl Iterator<Item = &[(usi
     })
 }
 
-/// Of a model, in 16 bits; FNV-1a, folded.
-pub fn said_of(model: &[u8]) -> u16 {
+/// What tells two events of one id apart, in 16 bits.
+pub fn said_of(model: &[u8], tokens: u64) -> u16 {
+    folded(model) ^ tokens as u16
+}
+
+/// FNV-1a of a model, in 16 bits.
+fn folded(model: &[u8]) -> u16 {
     let hash = model.iter().fold(0x811c_9dc5u32, |hash, &byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     });

@@ -1,47 +1,13 @@
 //! One event of usage as gateways write it, read without copying. What is not plain is left to the reader in Python:
-//! escapes, control characters, floating numbers, times without a zone, nested values, and everything that is wrong.
-//! So whatever is read here is read alike there; `tests/native` holds both against each other.
+//! control characters, exponents, times without a zone, nested values, and everything that is wrong. So whatever is read
+//! here is read alike there; `tests/native` holds both against each other.
 
-use crate::instant::{self, Millis};
+use crate::cursor::{Cursor, Span, MOST_TOKENS, NOWHERE};
+use crate::instant::Millis;
 
-pub const MOST_TOKENS: u64 = 1_000_000_000_000;
-const LONGEST_NAME: usize = 512; // bytes here, characters there
+const LONGEST_NAME: usize = 512; // characters
 const LONGEST_TENANT: usize = 200;
 const LONGEST_VALUE: usize = 64;
-
-/// A text within the lot it was read from; `NOWHERE` for one that is missing or null.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    start: u32,
-    length: u32,
-}
-
-pub const NOWHERE: Span = Span {
-    start: u32::MAX,
-    length: 0,
-};
-
-impl Span {
-    /// The bytes; empty for what is nowhere.
-    pub fn of<'a>(&self, lot: &'a [u8]) -> &'a [u8] {
-        if *self == NOWHERE {
-            return b"";
-        }
-        &lot[self.start as usize..self.start as usize + self.length as usize]
-    }
-
-    pub fn is_some(&self) -> bool {
-        *self != NOWHERE
-    }
-
-    pub fn start(&self) -> u32 {
-        self.start
-    }
-
-    pub fn len(&self) -> u32 {
-        self.length
-    }
-}
 
 #[derive(Clone, Debug)]
 pub struct Event {
@@ -64,169 +30,86 @@ pub struct Event {
     pub estimated: Option<bool>,
 }
 
-/// The event that stands at `lot[start..end]`; None: it is not plain.
-pub fn parse(lot: &[u8], start: usize, end: usize) -> Option<Event> {
-    let text = &lot[start..end];
-    if text.iter().fold(false, |found, &byte| {
-        found | (byte < b' ') | (byte == b'\\') | (byte == 0x7f)
-    }) {
+/// The event that stands at `lot[start..end]`; None: it is not plain. Escapes in it are replaced.
+pub fn parse(lot: &mut [u8], start: usize, end: usize) -> Option<Event> {
+    let text = trimmed(&lot[start..end]);
+    let found = text.iter().fold(0, |found, &byte| {
+        found | u8::from((byte < b' ') | (byte == 0x7f)) | u8::from(byte == b'\\') << 1
+    });
+    if found & 1 != 0 {
         return None;
     }
     std::str::from_utf8(text).ok()?;
+    let end = start + text.len();
     let mut cursor = Cursor {
-        lot: &lot[..end],
+        lot: &mut lot[..end],
         at: start,
+        has_escapes: found != 0,
     };
-    let found = cursor.object()?;
-    cursor.skip_spaces();
+    let found = object(&mut cursor)?;
     (cursor.at == end).then_some(found)
 }
 
-struct Cursor<'a> {
-    lot: &'a [u8],
-    at: usize,
+/// Without the white space at the end: some encoders break the line.
+fn trimmed(text: &[u8]) -> &[u8] {
+    let more = |byte: &&u8| matches!(**byte, b' ' | b'\t' | b'\r' | b'\n');
+    &text[..text.len() - text.iter().rev().take_while(more).count()]
 }
 
-impl Cursor<'_> {
-    fn object(&mut self) -> Option<Event> {
-        let (mut event, mut is_usage, mut total, mut at) = (nothing(), false, None, None);
-        self.skip_spaces();
-        self.expect(b'{')?;
-        loop {
-            self.skip_spaces();
-            let key = self.string()?;
-            self.skip_spaces();
-            self.expect(b':')?;
-            self.skip_spaces();
-            match key.of(self.lot) {
-                b"type" if !is_usage => is_usage = self.string()?.of(self.lot) == b"usage",
-                b"id" => event.id = self.name(LONGEST_NAME)?,
-                b"ts" => at = Some(instant::parse(self.string()?.of(self.lot))?),
-                b"model" => event.model = self.name(LONGEST_NAME)?,
-                b"total_tokens" => total = self.tokens()?,
-                b"prompt_tokens" => event.prompt = self.tokens()?,
-                b"completion_tokens" => event.completion = self.tokens()?,
-                b"cached_tokens" => event.cached = self.tokens()?,
-                b"today" => event.today = self.tokens()?,
-                b"tenant" => event.tenant = self.text(LONGEST_TENANT)?,
-                b"department" => event.department = self.text(LONGEST_VALUE)?,
-                b"user" => event.user = self.text(LONGEST_VALUE)?,
-                b"knowledge_base" => event.base = self.text(LONGEST_VALUE)?,
-                b"key_hash" => event.key_hash = self.text(LONGEST_NAME)?,
-                b"status" => event.status = self.text(LONGEST_NAME)?,
-                b"source" => event.source = self.text(LONGEST_NAME)?,
-                b"cache_hit" => event.hit = self.flag()?,
-                b"estimated" => event.estimated = self.flag()?,
-                b"type" => return None,
-                _ => self.pass()?,
-            }
-            self.skip_spaces();
-            match self.next()? {
-                b',' => {}
-                b'}' => break,
-                _ => return None,
-            }
+fn object(cursor: &mut Cursor) -> Option<Event> {
+    let (mut event, mut is_usage, mut total, mut at) = (nothing(), false, None, None);
+    cursor.skip_spaces();
+    cursor.expect(b'{')?;
+    loop {
+        cursor.skip_spaces();
+        let key = cursor.string()?;
+        cursor.skip_spaces();
+        cursor.expect(b':')?;
+        cursor.skip_spaces();
+        match key.of(cursor.lot) {
+            b"type" => is_usage = is_usage_once(cursor, is_usage)?,
+            b"ts" => at = Some(cursor.instant()?),
+            b"total_tokens" => total = cursor.tokens()?,
+            _ => field(cursor, key, &mut event)?,
         }
-        (event.total, event.at) = (total?, at?);
-        (is_usage && is_sound(&event)).then_some(event)
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.lot.get(self.at).copied()
-    }
-
-    fn next(&mut self) -> Option<u8> {
-        let byte = self.peek()?;
-        self.at += 1;
-        Some(byte)
-    }
-
-    fn expect(&mut self, wanted: u8) -> Option<()> {
-        (self.next()? == wanted).then_some(())
-    }
-
-    fn skip_spaces(&mut self) {
-        while self.peek() == Some(b' ') {
-            self.at += 1;
+        cursor.skip_spaces();
+        match cursor.take()? {
+            b',' => {}
+            b'}' => break,
+            _ => return None,
         }
     }
+    (event.total, event.at) = (total.or_else(|| sum_of_parts(&event))?, at?);
+    (is_usage && is_sound(&event)).then_some(event)
+}
 
-    /// Without escapes, as nothing here has a backslash.
-    fn string(&mut self) -> Option<Span> {
-        self.expect(b'"')?;
-        let length = quote_in(&self.lot[self.at..])?;
-        let span = Span {
-            start: self.at as u32,
-            length: length as u32,
-        };
-        self.at += length + 1;
-        Some(span)
-    }
+/// The first type is the one that counts elsewhere, so there may be no second one.
+fn is_usage_once(cursor: &mut Cursor, is_usage: bool) -> Option<bool> {
+    let span = cursor.string()?;
+    (!is_usage && span.of(cursor.lot) == b"usage").then_some(true)
+}
 
-    /// One that must show something.
-    fn name(&mut self, longest: usize) -> Option<Span> {
-        let span = self.string()?;
-        let shows = span.of(self.lot).iter().any(|byte| byte.is_ascii_graphic());
-        (shows && span.length as usize <= longest).then_some(span)
+/// Of a field that stands twice the last one counts, and each must be sound.
+fn field(cursor: &mut Cursor, key: Span, event: &mut Event) -> Option<()> {
+    match key.of(cursor.lot) {
+        b"id" => event.id = cursor.name(LONGEST_NAME)?,
+        b"model" => event.model = cursor.name(LONGEST_NAME)?,
+        b"prompt_tokens" => event.prompt = cursor.tokens()?,
+        b"completion_tokens" => event.completion = cursor.tokens()?,
+        b"cached_tokens" => event.cached = cursor.tokens()?,
+        b"today" => event.today = cursor.tokens()?,
+        b"tenant" => event.tenant = cursor.text(LONGEST_TENANT)?,
+        b"department" => event.department = cursor.text(LONGEST_VALUE)?,
+        b"user" => event.user = cursor.text(LONGEST_VALUE)?,
+        b"knowledge_base" => event.base = cursor.text(LONGEST_VALUE)?,
+        b"key_hash" => event.key_hash = cursor.text(LONGEST_NAME)?,
+        b"status" => event.status = cursor.text(LONGEST_NAME)?,
+        b"source" => event.source = cursor.text(LONGEST_NAME)?,
+        b"cache_hit" => event.hit = cursor.flag()?,
+        b"estimated" => event.estimated = cursor.flag()?,
+        _ => cursor.pass()?,
     }
-
-    fn text(&mut self, longest: usize) -> Option<Span> {
-        if self.peek()? == b'n' {
-            self.word(b"null")?;
-            return Some(NOWHERE);
-        }
-        let span = self.string()?;
-        (span.length as usize <= longest || characters(span.of(self.lot)) <= longest)
-            .then_some(span)
-    }
-
-    fn tokens(&mut self) -> Option<Option<u64>> {
-        if self.peek()? == b'n' {
-            return self.word(b"null").map(|()| None);
-        }
-        let (mut number, begin) = (0u64, self.at);
-        while let Some(digit) = self
-            .peek()
-            .map(|byte| byte.wrapping_sub(b'0'))
-            .filter(|&digit| digit <= 9)
-        {
-            number = number * 10 + u64::from(digit);
-            self.at += 1;
-            if number > MOST_TOKENS {
-                return None;
-            }
-        }
-        let digits = self.at - begin;
-        let plain = digits == 1 || (digits > 1 && self.lot[begin] != b'0');
-        (plain && self.ends_here()).then_some(Some(number))
-    }
-
-    fn flag(&mut self) -> Option<Option<bool>> {
-        match self.peek()? {
-            b't' => self.word(b"true").map(|()| Some(true)),
-            b'f' => self.word(b"false").map(|()| Some(false)),
-            _ => self.word(b"null").map(|()| None),
-        }
-    }
-
-    /// A value nobody asked for, if it is a simple one.
-    fn pass(&mut self) -> Option<()> {
-        match self.peek()? {
-            b'"' => self.string().map(|_| ()),
-            b't' | b'f' | b'n' => self.flag().map(|_| ()),
-            _ => self.tokens().map(|_| ()),
-        }
-    }
-
-    fn word(&mut self, word: &[u8]) -> Option<()> {
-        self.lot[self.at..]
-            .starts_with(word)
-            .then(|| self.at += word.len())
-    }
-
-    fn ends_here(&self) -> bool {
-        matches!(self.peek(), Some(b',' | b'}' | b' '))
-    }
+    Some(())
 }
 
 fn nothing() -> Event {
@@ -251,35 +134,15 @@ fn nothing() -> Event {
     }
 }
 
+fn sum_of_parts(event: &Event) -> Option<u64> {
+    let sum = event.prompt? + event.completion?;
+    (sum <= MOST_TOKENS).then_some(sum)
+}
+
 fn is_sound(event: &Event) -> bool {
     let (prompt, completion) = (event.prompt.unwrap_or(0), event.completion.unwrap_or(0));
     event.id.is_some()
         && event.model.is_some()
         && event.total >= prompt + completion
         && event.cached.unwrap_or(0) <= prompt
-}
-
-/// Where the first quotation mark stands, eight bytes at a time.
-fn quote_in(text: &[u8]) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let mut at = 0;
-    while let Some(eight) = text.get(at..at + 8) {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(eight);
-        let other = u64::from_le_bytes(bytes) ^ (ONES * u64::from(b'"'));
-        let zeros = other.wrapping_sub(ONES) & !other & (ONES << 7);
-        if zeros != 0 {
-            return Some(at + zeros.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-    }
-    text[at..]
-        .iter()
-        .position(|&byte| byte == b'"')
-        .map(|found| at + found)
-}
-
-/// Of text that is known to be UTF-8.
-fn characters(text: &[u8]) -> usize {
-    text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
 }

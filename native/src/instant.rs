@@ -5,10 +5,11 @@ pub type Millis = i64;
 const MINUTE: Millis = 60_000;
 const EARLIEST: Millis = 946_684_800_000; // 2000-01-01T00:00:00Z
 const LATEST: Millis = 4_102_444_800_000; // 2100-01-01T00:00:00Z
-const LONGEST_FRACTION: usize = 6;
+const LONGEST_FRACTION: usize = 9;
+const MICROS: usize = 6; // digits; the next one rounds them
 
-/// `YYYY-MM-DDTHH:MM:SS[.f…](Z|±HH:MM)` within the years 2000 to 2099; digits beyond milliseconds are cut off. None:
-/// anything else, which may well be a time.
+/// `YYYY-MM-DDTHH:MM:SS[.f…](Z|±HH:MM)` within the years 2000 to 2099; of whole microseconds, those beyond milliseconds
+/// are cut off. None: anything else, which may well be a time.
 pub fn parse(text: &[u8]) -> Option<Millis> {
     if text.len() < 20 {
         return None;
@@ -23,6 +24,23 @@ pub fn parse(text: &[u8]) -> Option<Millis> {
     let (millis, zone) = fraction(rest)?;
     let at = (minutes - ahead(zone)?) * MINUTE + seconds * 1000 + millis;
     (EARLIEST..LATEST).contains(&at).then_some(at)
+}
+
+/// A number of seconds within the same years, to the nearest millisecond; of two that are as near, the even one.
+pub fn of_seconds(text: &[u8]) -> Option<Millis> {
+    let (first, last) = (text.first()?, text.last()?);
+    let dots = text.iter().filter(|&&byte| byte == b'.').count();
+    if *first == b'0' || *first == b'.' || *last == b'.' || dots > 1 {
+        return None;
+    }
+    let seconds: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    if !(EARLIEST as f64 / 1000.0..LATEST as f64 / 1000.0).contains(&seconds) {
+        return None;
+    }
+    let millis = seconds * 1000.0;
+    let (below, rest) = (millis as Millis, millis.fract());
+    let up = rest > 0.5 || (rest == 0.5 && below % 2 == 1);
+    Some(below + Millis::from(up))
 }
 
 /// Days since the epoch. By H. Hinnant's `days_from_civil`, with years that begin in March.
@@ -62,8 +80,10 @@ fn fraction(text: &[u8]) -> Option<(Millis, &[u8])> {
     if digits == 0 || digits > LONGEST_FRACTION {
         return None;
     }
-    let written = text[1..=digits].iter().chain(b"00").take(3);
-    let millis = written.fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'));
+    let written = text[1..=digits].iter().chain(b"00000").take(MICROS);
+    let micros = written.fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'));
+    let up = text.get(1 + MICROS).filter(|_| digits > MICROS) >= Some(&b'5');
+    let millis = (micros + i64::from(up)) / 1000;
     Some((millis, &text[1 + digits..]))
 }
 
@@ -91,7 +111,7 @@ fn two(text: &[u8], at: usize, most: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{of_seconds, parse};
 
     #[test]
     fn reads_what_gateways_write() {
@@ -106,6 +126,33 @@ mod tests {
             parse(b"2024-02-29T00:00:00.5-00:30"),
             Some(1_709_166_600_500)
         );
+        assert_eq!(
+            parse(b"2026-12-31T23:59:59.9999995Z"),
+            parse(b"2027-01-01T00:00:00Z")
+        );
+        assert_eq!(
+            parse(b"2026-12-31T23:59:59.999999499Z"),
+            parse(b"2026-12-31T23:59:59.999Z")
+        );
+    }
+
+    #[test]
+    fn reads_seconds() {
+        for (text, at) in [
+            ("1786590480", Some(1_786_590_480_000)),
+            ("1786590480.1239", Some(1_786_590_480_124)),
+            ("1786590480.0625", Some(1_786_590_480_062)),
+            ("1786590480.1875", Some(1_786_590_480_188)),
+            ("946684799.9", None),
+            ("4102444800", None),
+            ("1786590480.", None),
+            (".5", None),
+            ("", None),
+            ("1.2.3", None),
+            ("01786590480", None),
+        ] {
+            assert_eq!(of_seconds(text.as_bytes()), at, "{text}");
+        }
     }
 
     #[test]
@@ -118,7 +165,7 @@ mod tests {
             "2026-01-01 00:00:00Z",
             "2026-01-01T00:00:00",
             "2026-01-01T00:00:00.Z",
-            "2026-01-01T00:00:00.1234567Z",
+            "2026-01-01T00:00:00.1234567890Z",
             "2026-01-01T00:00:00+0800",
             "2026-01-01T00:00:00+08:0",
             "2026-01-01T00:00:0/Z",

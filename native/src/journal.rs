@@ -1,7 +1,8 @@
 //! The calls counted since the last flush, as entries that can be counted again: see `Entry` in
 //! `rules/tenant_sheets.py`.
 
-use crate::event::{Event, Span};
+use crate::cursor::Span;
+use crate::event::Event;
 use crate::json;
 
 /// A longer entry is cut, so that rows of several stay small.
@@ -106,5 +107,5 @@ impl Journal {
 }
 
 fn text(out: &mut Vec<u8>, span: Span, lot: &[u8]) {
-    json::plain(out, span.is_some().then(|| span.of(lot)));
+    json::maybe_string(out, span.is_some().then(|| span.of(lot)));
 }

@@ -2,29 +2,32 @@
 
 pub fn string(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
-    for &byte in text {
-        match byte {
-            b'"' | b'\\' => out.extend([b'\\', byte]),
-            b'\n' => out.extend(b"\\n"),
-            b'\r' => out.extend(b"\\r"),
-            b'\t' => out.extend(b"\\t"),
-            0x08 => out.extend(b"\\b"),
-            0x0c => out.extend(b"\\f"),
-            0..=0x1f => out.extend(format!("\\u{byte:04x}").as_bytes()),
-            _ => out.push(byte),
-        }
+    if text.iter().fold(false, |found, &byte| {
+        found | (byte < b' ') | (byte == b'"') | (byte == b'\\')
+    }) {
+        text.iter().for_each(|&byte| character(out, byte));
+    } else {
+        out.extend_from_slice(text);
     }
     out.push(b'"');
 }
 
-/// Text that is known to need no escapes, or null where there is none.
-pub fn plain(out: &mut Vec<u8>, text: Option<&[u8]>) {
+fn character(out: &mut Vec<u8>, byte: u8) {
+    match byte {
+        b'"' | b'\\' => out.extend([b'\\', byte]),
+        b'\n' => out.extend(b"\\n"),
+        b'\r' => out.extend(b"\\r"),
+        b'\t' => out.extend(b"\\t"),
+        0x08 => out.extend(b"\\b"),
+        0x0c => out.extend(b"\\f"),
+        0..=0x1f => out.extend(format!("\\u{byte:04x}").as_bytes()),
+        _ => out.push(byte),
+    }
+}
+
+pub fn maybe_string(out: &mut Vec<u8>, text: Option<&[u8]>) {
     match text {
-        Some(text) => {
-            out.push(b'"');
-            out.extend(text);
-            out.push(b'"');
-        }
+        Some(text) => string(out, text),
         None => out.extend(b"null"),
     }
 }

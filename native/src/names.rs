@@ -1,6 +1,7 @@
 //! Names as numbers. Each day has its own, so that what strangers make up goes with it.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 pub type Id = u32;
 
@@ -8,12 +9,12 @@ pub type Id = u32;
 pub const UNASSIGNED: Id = 0;
 
 pub struct Names {
-    ids: HashMap<Box<[u8]>, Id>,
-    texts: Vec<Box<[u8]>>,
+    ids: HashMap<Rc<[u8]>, Id>,
+    texts: Vec<Rc<[u8]>>,
 }
 
-impl Names {
-    pub fn new() -> Self {
+impl Default for Names {
+    fn default() -> Self {
         let mut names = Names {
             ids: HashMap::new(),
             texts: Vec::new(),
@@ -21,7 +22,9 @@ impl Names {
         names.take(b"");
         names
     }
+}
 
+impl Names {
     pub fn find(&self, name: &[u8]) -> Option<Id> {
         if name.is_empty() && !self.texts.is_empty() {
             return Some(UNASSIGNED);
@@ -32,9 +35,9 @@ impl Names {
     /// The number of a name, which gets one if it has none.
     pub fn take(&mut self, name: &[u8]) -> Id {
         self.find(name).unwrap_or_else(|| {
-            let id = self.texts.len() as Id;
-            self.texts.push(name.into());
-            self.ids.insert(name.into(), id);
+            let (id, name) = (self.texts.len() as Id, Rc::<[u8]>::from(name));
+            self.texts.push(Rc::clone(&name));
+            self.ids.insert(name, id);
             id
         })
     }

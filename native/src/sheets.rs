@@ -9,7 +9,8 @@ use crate::names::{Id, Names, UNASSIGNED};
 pub const WIDTH: usize = 7;
 pub const DIMENSIONS: usize = 4;
 
-/// Tokens, requests, prompt, completion, cached, cache hits, saved.
+/// Tokens, requests, prompt, completion, cached, cache hits, saved. A sum stops at the largest number: 18 million calls
+/// a day of as many tokens as one may have do not end a worker.
 pub type Cell = [u64; WIDTH];
 
 /// The tenant of those that are too many.
@@ -147,7 +148,7 @@ impl Day {
     pub fn new(text: String) -> Self {
         Day {
             text,
-            names: Names::new(),
+            names: Names::default(),
             sheets: Vec::new(),
             crowded: false,
             by_tenant: HashMap::new(),
@@ -188,13 +189,10 @@ impl Day {
         amount: Amount,
         bounds: &Bounds,
     ) {
+        self.note_change(sheet);
         let found = &mut self.sheets[sheet];
-        if !found.changed {
-            found.changed = true;
-            self.changed.push(sheet);
-        }
         add(&mut found.total, &amount.cell);
-        found.guarded += amount.guarded;
+        found.guarded = found.guarded.saturating_add(amount.guarded);
         for (dimension, value) in values.into_iter().enumerate() {
             let lanes = &mut found.dimensions[dimension];
             let id = self.names.find(value);
@@ -208,7 +206,7 @@ impl Day {
         }
     }
 
-    /// Take up a sheet as it was stored.
+    /// Take up a sheet as it was stored; it counts as changed, as whoever stored it may have died before it was told.
     pub fn restore<'a>(
         &mut self,
         tenant: &[u8],
@@ -218,6 +216,7 @@ impl Day {
     ) {
         let place = self.own_sheet_of(tenant);
         let mut sheet = Sheet::new(self.sheets[place].name);
+        sheet.changed = self.sheets[place].changed;
         (sheet.others, sheet.total, sheet.guarded) = (others, others[0], guarded);
         for (dimension, value, cell) in values {
             sheet.dimensions[dimension].push(self.names.take(value), cell);
@@ -226,6 +225,13 @@ impl Day {
             }
         }
         self.sheets[place] = sheet;
+        self.note_change(place);
+    }
+
+    fn note_change(&mut self, place: usize) {
+        if !std::mem::replace(&mut self.sheets[place].changed, true) {
+            self.changed.push(place);
+        }
     }
 
     /// The sheets that changed since the last call.
@@ -251,6 +257,6 @@ impl Day {
 
 fn add(sums: &mut Cell, more: &Cell) {
     for (sum, more) in sums.iter_mut().zip(more) {
-        *sum += more;
+        *sum = sum.saturating_add(*more);
     }
 }

@@ -1,5 +1,5 @@
 //! Duplicate events: an id that stood at one of the `window` offsets before it in its partition. The same answers as
-//! `rules/duplicates.py`, in 40 bytes an id.
+//! `rules/duplicates.py`, in 64 bytes an id.
 
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
@@ -44,6 +44,7 @@ impl Hasher for AsIs {
 #[derive(Clone, Copy)]
 struct Held {
     offset: i64,
+    turn: u64,
     said: u16,
 }
 
@@ -56,7 +57,9 @@ pub struct Window {
     size: i64,
     digest: Digest,
     last: HashMap<Key, Held, BuildHasherDefault<AsIs>>,
-    order: VecDeque<(i64, Key)>,
+    /// Ids in the order in which they were noted; those that were noted again later stand here in vain.
+    order: VecDeque<Key>,
+    first: u64, // turn of the first in order
 }
 
 impl Window {
@@ -66,19 +69,21 @@ impl Window {
             digest: Digest::default(),
             last: HashMap::default(),
             order: VecDeque::new(),
+            first: 0,
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn held(&self) -> usize {
         self.last.len()
     }
 
     /// Note that `id` stands at `offset` and says `said`, 16 bits of what tells two events of one id apart.
     pub fn note(&mut self, id: &[u8], offset: i64, said: u16) -> Verdict {
         let key = self.digest.of(id);
-        self.order.push_back((offset, key));
-        match self.last.insert(key, Held { offset, said }) {
-            Some(held) if (offset - self.size..offset).contains(&held.offset) => {
+        let turn = self.first + self.order.len() as u64;
+        self.order.push_back(key);
+        match self.last.insert(key, Held { offset, turn, said }) {
+            Some(held) if (offset.saturating_sub(self.size)..offset).contains(&held.offset) => {
                 Verdict::Duplicate {
                     differs: held.said != said,
                 }
@@ -87,18 +92,39 @@ impl Window {
         }
     }
 
-    /// Forget what no offset from `position` on can ask for, once it is an eighth of the window.
+    /// Forget what no offset from `position` on can ask for, once it is an eighth of the window. The same ids at the same
+    /// time as in Python, so that a stretch of the log that is read again gives the same answers.
     pub fn trim(&mut self, position: i64) {
         let most = self.size as usize + self.size as usize / SPARE;
-        if self.order.len() <= most {
-            return;
+        if self.last.len() > most {
+            self.forget(position.saturating_sub(self.size));
         }
-        let oldest = position - self.size;
-        while let Some(&(offset, key)) = self.order.front().filter(|(offset, _)| *offset < oldest) {
-            if self.last.get(&key).map(|held| held.offset) == Some(offset) {
-                self.last.remove(&key);
-            }
+        if self.order.len() > 2 * most {
+            self.close_up();
+        }
+    }
+
+    fn forget(&mut self, oldest: i64) {
+        while let Some(key) = self.order.front() {
+            match self.last.get(key) {
+                Some(held) if held.turn == self.first && held.offset >= oldest => return,
+                Some(held) if held.turn == self.first => self.last.remove(key),
+                _ => None,
+            };
             self.order.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Leave out of the order what stands there in vain.
+    fn close_up(&mut self) {
+        let order = std::mem::take(&mut self.order);
+        let turns = self.first..;
+        for (key, turn) in order.into_iter().zip(turns) {
+            if let Some(held) = self.last.get_mut(&key).filter(|held| held.turn == turn) {
+                held.turn = self.first + self.order.len() as u64;
+                self.order.push_back(key);
+            }
         }
     }
 }

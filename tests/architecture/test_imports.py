@@ -22,7 +22,7 @@ PURE = {
 CORE_WHEELS = {"msgspec", "cel"}
 
 # What the counting core in Rust is called with, and what it stands in for.
-NATIVE = PURE | {"ctypes", "msgspec", "native", "pathlib", "rules", "weakref"}
+NATIVE = PURE | {"array", "ctypes", "msgspec", "native", "pathlib", "rules", "weakref"}
 # Who may know that there is one: what counts, and what measures. Everybody else sees the same results from either.
 COUNTING = ("streams.counting", "streams.meter", "bench")
 SHELL = {
