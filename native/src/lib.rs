@@ -6,6 +6,8 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 #![allow(clippy::missing_safety_doc)] // it is said once, of `blastdoor_adopt`
 
+#[cfg(test)]
+mod call_tests;
 pub mod calls;
 pub mod counter;
 pub mod cursor;

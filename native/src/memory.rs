@@ -1,5 +1,6 @@
 //! What passes between Python and here: pointers that are good for the length of a call, and answers that hold until a
-//! counter's next one. All unsafe code is here and in the signatures of the two files of calls.
+//! counter's next one. What is unsafe is here, and in the two files of calls the use
+//! of it.
 
 use std::collections::HashSet;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -50,6 +51,20 @@ impl Handle {
             told: Told::default(),
             counter: Counter::new(window, bounds),
         }
+    }
+}
+
+#[cfg(test)]
+impl Handle {
+    /// What Python copies of an answer.
+    pub fn answer(&self) -> (Vec<i64>, Vec<u8>) {
+        let Answer {
+            numbers,
+            count,
+            text,
+            length,
+        } = self.answer;
+        unsafe { (slice(numbers, count).to_vec(), slice(text, length).to_vec()) }
     }
 }
 
@@ -123,6 +138,32 @@ impl Numbers {
     /// As above.
     pub unsafe fn all<'a>(self) -> &'a [i64] {
         unsafe { slice(self.items, self.count) }
+    }
+}
+
+#[cfg(test)]
+impl Texts {
+    pub fn new(bytes: &[u8], lengths: &[u32]) -> Self {
+        let (bytes, count) = (bytes.as_ptr(), lengths.len());
+        let lengths = lengths.as_ptr();
+        Texts {
+            bytes,
+            lengths,
+            count,
+        }
+    }
+}
+
+#[cfg(test)]
+impl Numbers {
+    pub fn new(items: &[i64]) -> Self {
+        let count = items.len();
+        let items = if count == 0 {
+            std::ptr::null()
+        } else {
+            items.as_ptr()
+        };
+        Numbers { items, count }
     }
 }
 

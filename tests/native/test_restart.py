@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import msgspec
 import pytest
@@ -13,6 +12,7 @@ from native.counter import Counter
 from rules.facts import Tally
 from rules.policy import Policy
 from rules.rollup import Part
+from streams.counting import MakeCounter, in_python
 from streams.facts_topic import FactsTopic
 from streams.meter import Meter
 from streams.metrics import Metrics
@@ -23,14 +23,9 @@ pytestmark = pytest.mark.native
 
 NOON = 1_786_593_600_000
 TOPICS = Topics("t")
-Make = Callable[[], Counter | None]
 
 
-def in_python() -> None:
-    """No counter: Python counts."""
-
-
-def partition(counter: Make) -> Partition:
+def partition(counter: MakeCounter) -> Partition:
     def make() -> Meter:
         metrics = Metrics(CollectorRegistry())
         facts = FactsTopic(TOPICS.facts, 2)
@@ -59,7 +54,7 @@ def told(found: Partition) -> tuple[dict[str, list[int]], dict[str, int]]:
 
 @pytest.mark.parametrize("after", [in_python, Counter])
 @pytest.mark.parametrize("before", [in_python, Counter])
-def test_sheets_of_an_earlier_life_are_told_and_kept(before: Make, after: Make) -> None:
+def test_sheets_of_an_earlier_life_are_told_and_kept(before: MakeCounter, after: MakeCounter) -> None:
     """All of them, also those without a call since: the rows they share are written again whole."""
     found = partition(before)
     for number in range(400):
