@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import re
 from collections.abc import Awaitable, Sequence
 from typing import Any, TypeVar
@@ -64,6 +63,7 @@ class Link:
         """Whatever ends the reading half-way also ends the connection: no answer is left to the next who asks."""
         pool = self.redis.connection_pool
         connection = await pool.get_connection()  # type: ignore[no-untyped-call]
+        connection.socket_timeout = None  # `patiently` has the clock; the client would have one for each answer
         try:
             await connection.send_packed_command(wire, check_health=False)
             return [await _answer(connection) for _ in range(count)]
@@ -110,7 +110,7 @@ class Link:
 
 async def _answer(connection: AbstractConnection) -> Any:
     try:
-        return await connection.read_response(timeout=math.inf)  # `patiently` has the clock, one for all of them
+        return await connection.read_response()
     except ResponseError as error:
         return error
 
