@@ -17,12 +17,13 @@ from streams.embedded import redis_server
 from streams.embedded.children import Child
 from streams.embedded.server import HOST, free_port
 
-LOOK_EVERY = 0.5  # seconds; a look costs a worker some 10 ms
+LOOK_EVERY = 0.5  # seconds
 SETTLE_SECONDS = 3.0
 FROM, TO = 0.1, 0.9  # of the log: the part that is measured, without start and end
 LEAST_LOOKS = 3
 
-_HANDLED = re.compile(rb'^blastdoor_records_total\{step="meter"\} ([0-9.e+]+)$', re.MULTILINE)
+COUNTER = "blastdoor_records_total"
+_HANDLED = re.compile(rf'^{COUNTER}\{{step="meter"\}} ([0-9.e+]+)$'.encode(), re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Workers:
 
     def _handled(self, child: Child, address: str) -> int:
         self.check(child.returncode is None)
-        found = _HANDLED.search(_get(f"http://{address}/metrics") or b"")
+        found = _HANDLED.search(_get(f"http://{address}/metrics?name[]={COUNTER}") or b"")
         return int(float(found[1])) if found else 0
 
     def check(self, well: bool) -> None:

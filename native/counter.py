@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from struct import Struct
 
 from native.library import DONE, Handle, Numbers, Texts, cut, encoded
 from native.sheets import NativeSheets
@@ -15,6 +16,7 @@ from rules.moment import DAY, Millis
 from rules.tenant_sheets import MOST_MODELS, MOST_TENANTS, MOST_VALUES
 
 HEAD, GROUP, TOTAL = 5, 12, 5  # numbers of each, as they are told
+_groups = Struct(f"{GROUP}q").iter_unpack
 MOST_NAMES = 10_000  # of models; gateways choose them
 NO_DAY = -1
 
@@ -91,13 +93,12 @@ class NativeLot(Lot):
         return Counted(
             duplicates,
             differing,
-            [self._group(found[at : at + GROUP]) for at in range(HEAD, end, GROUP)],
+            list(map(self._group, _groups(memoryview(found)[HEAD:end].cast("B")))),
             [self._total(found[at : at + TOTAL], key) for at, key in zip(starts, keys, strict=True)],
         )
 
     def _group(self, found: Sequence[int]) -> Group:
-        alias, minute, offset, *sums = found
-        return Group(self._counter.named(alias)[1], minute, offset, Sums(*sums))
+        return Group(self._counter.named(found[0])[1], found[1], found[2], Sums(*found[3:]))
 
     def _total(self, found: Sequence[int], key: str) -> Total:
         alias, at, today, tokens, _ = found

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
+from struct import Struct
 from typing import cast
 
 import msgspec
@@ -14,8 +17,7 @@ from rules.cells import DIMENSIONS, WIDTH, Sheet, shortened
 from rules.open_sheet import Kept, bucket_of, group_of
 from rules.tenant_sheets import CROWD, Entry, Line, TenantSheets, line_of, shortened_tenant, written
 
-SETTLED = 9  # numbers of each sheet that changed
-TWO_TO_64 = 1 << 64  # sums have no sign there; numbers come with one
+_settled = Struct("3q6Q").iter_unpack  # of each sheet that changed; sums have no sign
 
 
 class NativeSheet(Kept):
@@ -32,7 +34,7 @@ class NativeSheet(Kept):
 
     def change(self, cells: int, brief: list[int]) -> None:
         """Take up what the library says of it now."""
-        self._cells, self._brief = cells, brief if min(brief) >= 0 else [number % TWO_TO_64 for number in brief]
+        self._cells, self._brief = cells, brief
 
     @property
     def cells(self) -> int:
@@ -90,13 +92,14 @@ class NativeSheets(TenantSheets):
 
     def settle(self) -> dict[Day, dict[str, Kept]]:
         self._handle.call("settle")
-        found = self._handle.numbers()
+        found = memoryview(self._handle.numbers()).cast("B")
         changed: dict[Day, dict[str, Kept]] = {}
-        for at in range(0, len(found), SETTLED):
-            number, place, cells, *brief = found[at : at + SETTLED]
-            sheet = self._sheet_at(number, place)
-            sheet.change(cells, brief)
-            changed.setdefault(self._texts[number], {})[sheet.name] = sheet
+        for number, of_day in groupby(_settled(found), key=itemgetter(0)):
+            tenants = changed[self._texts[number]] = {}
+            for _, place, cells, *brief in of_day:
+                sheet = self._sheet_at(number, place)
+                sheet.change(cells, brief)
+                tenants[sheet.name] = sheet
         for day, tenants in changed.items():
             self._kept.setdefault(day, {}).update(tenants)
         return changed

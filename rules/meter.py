@@ -140,7 +140,7 @@ class PartitionMeter:
         unread = self._by_tenant and not self.tenants.has(self.incarnation, lot.offsets[0])
         counted = lot.count(day if unread else None, self._policy.canonical)
         for model, minute, offset, sums in counted.groups:
-            self._add(model, minute, sums, offset)
+            self._add(model, day, minute, sums, offset)
         for total in counted.totals:
             self._compare_totals(self._partial(total.model, day), total)
         requests = sum(sums.requests for _, _, _, sums in counted.groups)
@@ -240,6 +240,7 @@ class PartitionMeter:
         self._note_outcomes(len(calls), len(fresh) - len(calls), self.duplicates.differing - before)
         counted = False  # of many calls all are, of one perhaps not
         for minute, of_minute, at_offsets in _by_minute(offsets, calls, ats):
+            day = self._calendar.day(minute * MINUTE)  # days begin with a minute
             names = [call.model for call in of_minute]
             last = dict(zip(names, at_offsets, strict=True))
             models: dict[str, list[Call]] = {name: [] for name in last}
@@ -247,9 +248,9 @@ class PartitionMeter:
                 models[name].append(call)
             for name, of_model in models.items():
                 model = self._policy.canonical(name)
-                counted = self._add(model, minute, self._summed(of_model), last[name])
+                counted = self._add(model, day, minute, self._summed(of_model), last[name])
                 if unread:
-                    self.tenants.fold(self._calendar.day(minute * MINUTE), model, of_model)
+                    self.tenants.fold(day, model, of_model)
         for total, day in self._totals(calls, ats) if counted else ():
             self._compare_totals(self._partial(total.model, day), total)
         self._reach(newest)
@@ -305,20 +306,18 @@ class PartitionMeter:
             self._minutes[model, hour] = row
         return row
 
-    def _add(self, model: str, minute: int, sums: Sums, offset: int) -> bool:
-        """Add one model's calls of one minute; days begin with a minute, so all are of one day.
-
-        False: the row has them already.
-        """
-        row = self._partial(model, self._calendar.day(minute * MINUTE))
+    def _add(self, model: str, day: Day, minute: int, sums: Sums, offset: int) -> bool:
+        """Add one model's calls of one minute. False: the row has them already."""
+        row, tokens = self._partial(model, day), sums.tokens
         counted = self._advance(row, offset)
         if counted:
+            self._untold[id(row)] = row
             row.sums.add(sums)
-            row.unplaced += sums.tokens
-        if sums.tokens:
+            row.unplaced += tokens
+        if tokens:
             sheet = self._hour(model, minute // MINUTES_AN_HOUR)
             if self._advance(sheet, offset):
-                sheet.tokens[minute % MINUTES_AN_HOUR] += sums.tokens
+                sheet.tokens[minute % MINUTES_AN_HOUR] += tokens
         return counted
 
     def _summed(self, calls: Sequence[Call]) -> Sums:
@@ -368,8 +367,6 @@ class PartitionMeter:
         elif offset <= self._highest:
             return False  # read again; an offset of this batch may lie before one that was just counted
         self._changed[id(row)] = row
-        if isinstance(row, Partial):
-            self._untold[id(row)] = row
         return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -96,6 +97,7 @@ class Rollups:
         self.forgettings: dict[str, Forgetting] = {}
         self._parts: dict[Table, dict[int, Packed]] = {}
         self._changed: set[Table] = set()
+        self._due: dict[Table, None] = {}  # changed before the round under way began
         self._most = most
 
     def merge(self, part: Part) -> bool:
@@ -121,13 +123,32 @@ class Rollups:
 
     def take_changed(self, now: Millis) -> list[Rollup]:
         """The tables that changed since the last call."""
-        changed, self._changed = sorted(self._changed), set()
-        return [self._rolled_up(table, now) for table in changed]
+        self.begin_round()
+        return self.take_due(now, len(self._due))
+
+    def begin_round(self) -> None:
+        """What has changed until now is due; one that was due already is not due twice."""
+        self._due |= dict.fromkeys(sorted(self._changed))
+        self._changed.clear()
+
+    def take_due(self, now: Millis, most: int) -> list[Rollup]:
+        """Up to so many of the tables that are due, as they are now."""
+        taken = list(islice(self._due, most))
+        for table in taken:
+            del self._due[table]
+        return [self._rolled_up(table, now) for table in taken]
+
+    @property
+    def is_due(self) -> bool:
+        """Whether tables of the round are left."""
+        return bool(self._due)
 
     def drop_before(self, day: Day) -> list[str]:
         """Forget the parts of days that are over for good, and names that no part can bring again; the keys."""
         self.closed_before = max(self.closed_before, day)
-        gone = [table for table in self._parts if table[0] < day and table not in self._changed]
+        gone = [
+            table for table in self._parts if table[0] < day and table not in self._changed and table not in self._due
+        ]
         keys = [_key(partition, table) for table in gone for partition in self._parts.pop(table)]
         wishes = [wish for wish in self.forgettings.values() if wish.done and wish.day < day]
         for wish in wishes:

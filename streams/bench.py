@@ -28,6 +28,7 @@ REPORTS_KEPT = 1_000
 PACE: Millis = 190  # between rulings on usage of a scope that has far to go to its limit
 PAUSE: Millis = SECOND // 5  # between two tellings of other scopes
 TICK: Millis = SECOND  # how often scopes are ruled on without news
+TURN = 0.618  # of it between one partition's round over all scopes and the next one's: they take turns
 
 Version = tuple[int, int]
 
@@ -49,13 +50,15 @@ class Bench:
         lockstep: LockStep | None,
         now: Millis,
         engine: EngineWatch | None = None,
+        partition: int = 0,
     ) -> None:
         self.judge = judge
         self.epoch = now
         self._lockstep = lockstep
         self._engine = engine
         self._numbered = 0
-        self._ruled_all_at: Millis | None = None
+        self._sooner = int(partition * TURN % 1 * TICK)  # than partition 0
+        self._round: int | None = None
         # By identity: the row of each, held so that none is taken twice.
         self._waiting: dict[int, tuple[str, Timed]] = {}
         self._arrived = 0
@@ -197,14 +200,13 @@ class Bench:
             self._changes[ENGINE_ROW] = msgspec.to_builtins(engine.row)
 
     def _time_for_all(self, now: Millis) -> bool:
-        if self._ruled_all_at is not None and 0 <= now - self._ruled_all_at < TICK:
-            return False
-        self._ruled_all_at = now
-        return True
+        before, self._round = self._round, (now + self._sooner) // TICK
+        return self._round != before
 
     def _number(self, outcomes: Iterable[Outcome]) -> Iterator[Ruled]:
         for outcome in outcomes:
             self._numbered += 1
             version = (self.epoch, self._numbered)
-            self._tells |= {fact.key: replace(fact, version=version) for fact in outcome.tells}
+            if outcome.tells:
+                self._tells |= {fact.key: replace(fact, version=version) for fact in outcome.tells}
             yield Ruled(outcome, version)

@@ -92,7 +92,7 @@ class JudgeStep:
         if partition == facts_partition(GLOBAL, self._partitions):
             engine = EngineWatch(self._policy.alerts, self._policy.calendar(), self._clock())
         self._attend(partition, judge)
-        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), engine)
+        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), engine, partition)
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch
@@ -282,6 +282,8 @@ class JudgeStep:
     @staticmethod
     def _fresh(told: dict[str, frozenset[str]], scope: str, names: Set[str]) -> frozenset[str]:
         """The names that were not told at the last ruling on the scope."""
+        if not names and scope not in told:
+            return frozenset()
         fresh = frozenset(names) - told.pop(scope, frozenset())
         if names:
             told[scope] = frozenset(names)

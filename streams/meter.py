@@ -272,11 +272,12 @@ class Metered:
         """What became of events since the last call."""
         before, now = self._counted, msgspec.structs.replace(self.meter.counts)
         self._counted = now
-        return [
+        found = [
             ("counted", now.counted - before.counted),
             ("duplicate", now.duplicates - before.duplicates),
             ("rejected", now.rejected - before.rejected),
         ]
+        return [(outcome, count) for outcome, count in found if count]
 
     def take(self) -> Flush | None:
         """Everything gathered, which then starts empty."""

@@ -38,7 +38,7 @@ class Trail(NamedTuple):
 
     def after(self, before: Trail | None) -> Trail:
         """Both together: the oldest record, the newest trace."""
-        if before is None:
+        if before is None or before is self:
             return self
         times = [sent for sent in (before.sent, self.sent) if sent is not None]
         return Trail(min(times, default=None), self.trace or before.trace)
@@ -102,11 +102,15 @@ class Arrivals:
 
     def __init__(self) -> None:
         self._trails: dict[str, Trail] = {}
+        self._headers: Sequence[tuple[str, bytes]] = ()  # of the fact before: what was sent together has the same
+        self._trail = NO_TRAIL
 
     def note(self, record: Record) -> None:
         """A fact arrived."""
         if record.headers and record.key:
-            self.expect(record.key.rsplit(b"|", 2)[0].decode(errors="replace"), read_trail(record.headers))
+            if record.headers != self._headers:
+                self._headers, self._trail = record.headers, read_trail(record.headers)
+            self.expect(record.key.rsplit(b"|", 2)[0].decode(errors="replace"), self._trail)
 
     def expect(self, scope: str, trail: Trail) -> None:
         """There is news of a scope."""

@@ -94,7 +94,6 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook, counter: MakeCo
     if rates := policy.left_to_gates():
         log.warning("%s bind gates only where their own file says the same", ", ".join(rates))
     partitions = asyncio.run(ensure_topics(settings.kafka, settings.prefix))
-    timing = asyncio.run(detect_timing(settings.kafka))
     metrics = Metrics()
     metrics.info.labels(version("blastdoor")).set(1)
     metrics.policy_in_force(policy.hash)
@@ -115,14 +114,7 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook, counter: MakeCo
         traces=settings.traces == "on",
         users=settings.user_metrics == "on",
     )
-    app = build_app(
-        f"{settings.prefix}.worker",
-        kafka=settings.kafka,
-        partitions=partitions,
-        session_timeout=timing.session_timeout,
-        fetch_max_wait_ms=timing.fetch_max_wait_ms,
-        observer=DeliveryMetrics(metrics),
-    )
+    app = _app(settings, partitions, metrics)
     made = steps(parts)
     for step in made:
         deliver(app, step)
@@ -149,6 +141,18 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook, counter: MakeCo
         _publishing(publisher, app),
         _notifying(parts.notify, wire),
         _reloading(app, watch),
+    )
+
+
+def _app(settings: Settings, partitions: int, metrics: Metrics) -> DeliveryApp:
+    timing = asyncio.run(detect_timing(settings.kafka))
+    return build_app(
+        f"{settings.prefix}.worker",
+        kafka=settings.kafka,
+        partitions=partitions,
+        session_timeout=timing.session_timeout,
+        fetch_max_wait_ms=timing.fetch_max_wait_ms,
+        observer=DeliveryMetrics(metrics),
     )
 
 

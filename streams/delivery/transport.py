@@ -222,9 +222,10 @@ class BatchConsumer(driver.Consumer):
     async def _deliver(self, fetched: Fetched) -> None:
         if fetched.seeks != self.seeks:
             return
+        changelogs = self.app.tables.changelog_topics  # Faust makes them a set each time
         for tp, batches in fetched.items():
             lease = self.delivery.leases.get(tp)
-            if tp.topic in self.app.tables.changelog_topics:
+            if tp.topic in changelogs:
                 # In any case: nobody will seek back for them.
                 self.delivery.restore(tp, (record for batch in batches for record in batch.records()))
             elif lease is not None and lease.started:
