@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 import rules.duplicates
 from rules.moment import DAY, MINUTE, to_rfc3339
+from rules.policy import Policy
 from tests.native.pair import NOON, POLICIES, InPython, Life, natively
 
 pytestmark = pytest.mark.native
@@ -160,3 +161,36 @@ def _same_chance(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_both_count_alike(machine: type[TwoMeters]) -> None:
     """Whatever comes, dies, restarts or changes."""
     run_state_machine_as_test(machine, settings=settings(max_examples=30, stateful_step_count=20))
+
+
+def event(number: int, minute: int, **members: Any) -> bytes:
+    at = to_rfc3339(NOON + minute * MINUTE)
+    return json.dumps(
+        {"type": "usage", "id": f"id-{number}", "ts": at, "model": "m", "total_tokens": 1} | members
+    ).encode()
+
+
+MINUTES = [event(number, minute, model="abcabc"[number]) for number, minute in enumerate((3, 1, 3, 2, 0, 1))]
+TENANTS_OF_MINUTES = [event(number, -number, tenant=f"t{number}", model="ab"[number % 2]) for number in range(8)]
+VALUES_OF_MINUTES = [event(number, -number, user=f"u{number}", department=f"d{number % 3}") for number in range(8)]
+TOTALS = [event(number, number % 3, today=20 - number, key_hash="k", total_tokens=number) for number in range(8)]
+TWINS = [event(number % 3, 0, total_tokens=1 + number // 6) for number in range(12)]
+GUARDED = [
+    event(number, number % 2, source=("guard", "x", None)[number % 3], cache_hit=number > 6) for number in range(9)
+]
+
+
+@pytest.mark.parametrize("lot", [MINUTES, TENANTS_OF_MINUTES, VALUES_OF_MINUTES, TOTALS, TWINS, GUARDED])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_lot_is_counted_in_the_order_of_its_minutes(lot: list[bytes], policy: Policy) -> None:
+    """Who comes first has the place, and rows are told as they began: natively as in Python."""
+    lives = Life(InPython), Life(natively)
+    for life in lives:
+        life.adopt(policy)
+        for value in lot:
+            life.partition.append(value, NOON)
+        life.partition.handle(len(lot))
+        life.partition.flush(NOON)
+    reference, tried = (life.seen() for life in lives)
+    assert tried == reference
+    assert natively().read(lot, range(len(lot))) is not None
