@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -181,7 +182,8 @@ VALUES_OF_MINUTES = [event(number, -number, user=f"u{number}", department=f"d{nu
 TOTALS = [event(number, number % 3, today=20 - number, key_hash="k", total_tokens=number) for number in range(8)]
 TWINS = [event(number % 3, 0, total_tokens=1 + number // 6) for number in range(12)]
 GUARDED = [
-    event(number, number % 2, source=("guard", "x", None)[number % 3], cache_hit=number > 6) for number in range(9)
+    event(number, number % 3, source=("guard", "x")[number % 2], cache_hit=number > 5, tenant="abc"[number % 3])
+    for number in range(9)
 ]
 
 
@@ -189,13 +191,22 @@ GUARDED = [
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_lot_is_counted_in_the_order_of_its_minutes(lot: list[bytes], policy: Policy) -> None:
     """Who comes first has the place, and rows are told as they began: natively as in Python."""
-    lives = Life(InPython), Life(natively)
-    for life in lives:
-        life.adopt(policy)
-        for value in lot:
-            life.partition.append(value, NOON)
-        life.partition.handle(len(lot))
-        life.partition.flush(NOON)
-    reference, tried = (life.seen() for life in lives)
+    reference, tried = (list(stages(Life(counter), lot, policy)) for counter in (InPython, natively))
     assert tried == reference
     assert natively().read(lot, range(len(lot))) is not None
+
+
+def stages(life: Life, lot: list[bytes], policy: Policy) -> Iterator[Any]:
+    """Half of a lot, the rest under another policy, and a restart; then all of it again with other ids."""
+    for value in [*lot, *(value.replace(b"id-", b"other-") for value in lot)]:
+        life.partition.append(value, NOON)
+    for under in (policy, POLICIES[1], policy):
+        life.adopt(under)
+        life.partition.handle(len(lot) // 2)
+        life.partition.flush(NOON)
+        yield life.seen()
+    life.partition.start()
+    yield life.seen()
+    life.partition.handle(len(lot))
+    life.partition.flush(NOON)
+    yield life.seen()
