@@ -178,7 +178,9 @@ def event(number: int, minute: int, **members: Any) -> bytes:
 MINUTES = [event(number, minute, model="abcabc"[number]) for number, minute in enumerate((3, 1, 3, 2, 0, 1))]
 CROWD = ("a", "b", "c", "d", "known", "e", "…other", "", "late", "a", "d")
 TENANTS_OF_MINUTES = [event(number, -number, tenant=name, model="ab"[number % 2]) for number, name in enumerate(CROWD)]
-VALUES_OF_MINUTES = [event(number, -number, user=f"u{number}", department=f"d{number % 3}") for number in range(8)]
+VALUES_OF_MINUTES = [
+    event(number, -number, tenant="t", user=f"u{number}", department=f"d{number % 3}") for number in range(8)
+]
 TOTALS = [event(number, number % 3, today=20 - number, key_hash="k", total_tokens=number) for number in range(8)]
 TWINS = [event(number % 3, 0, total_tokens=1 + number // 6) for number in range(12)]
 GUARDED = [
