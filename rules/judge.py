@@ -122,7 +122,7 @@ class Judge:
         look, glance = (Situation(now, self.marks, self._rulebook, anew=each) for each in (True, False))
         outcomes = [self._rule(self._book(scope), look if scope in anew else glance) for scope in due]
         news = [outcome for outcome in outcomes if outcome is not None and (outcome.news or outcome.tells)]
-        self._pay(news, now, pace)
+        self._pay((scope for outcome in news if (scope := outcome.ruling.scope) not in anew), now, pace)
         return news
 
     @property
@@ -152,10 +152,9 @@ class Judge:
             return False
         return last.limit is None or last.used < FAR * last.limit
 
-    def _pay(self, news: Iterable[Outcome], now: Millis, pace: Millis) -> None:
-        most = now + (AT_REST + 1) * pace  # what was ruled on for another reason may be ahead already
+    def _pay(self, scopes: Iterable[Scope], now: Millis, pace: Millis) -> None:
+        most = now + (AT_REST + 1) * pace  # whoever is near a limit may be ahead already
         if pace:
-            scopes = [outcome.ruling.scope for outcome in news]
             self._paid |= {scope: min(max(now, self._paid.get(scope, now)) + pace, most) for scope in scopes}
 
     def _look_at_tallied(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from rules.facts import Heard
-from rules.moment import DAY, Millis
+from rules.moment import DAY, SECOND, Millis
 from rules.policy import Policy
 from rules.prices import Prices
 from rules.records import Control, Reason, Rejected
@@ -29,6 +29,8 @@ Reread = Callable[[int], AsyncIterator[Sequence[Record]]]
 
 CLOSED_ROW = "closed"
 MOST_AT_ONCE = 30  # tables; at a third of a millisecond each they hold up nobody
+# A round of more tables is only so often: parts of one table come from all source partitions, one after another.
+ROUND_MS: Millis = 10 * SECOND
 
 _decode = msgspec.json.Decoder(Part | Heard).decode
 _rollup = msgspec.json.Decoder(Rollup).decode
@@ -104,12 +106,12 @@ class RollupStep:
         """
         desk = self._desks[partition]
         if moment.whole:
-            desk.tables.begin_round()
+            desk.begin_round(moment.now)
         outputs = []
         for rollup in desk.tables.take_due(moment.now, MOST_AT_ONCE):
             desk.shares.note(rollup)
             outputs.append(self._output(partition, rollup))
-        if desk.tables.is_due:
+        if desk.tables.due:
             desk.touch()
         if not moment.whole:
             return Flush(outputs) if outputs else None
@@ -190,7 +192,14 @@ class Desk:
         self.refused: list[Output] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.touch = restored.touch
+        self._began: Millis = 0  # the last round
         self._fail = restored.fail
+
+    def begin_round(self, now: Millis) -> None:
+        """Have what changed be told, if that is little or some time ago."""
+        if self.tables.changed <= MOST_AT_ONCE or not 0 <= now - self._began < ROUND_MS:
+            self.tables.begin_round()
+            self._began = now
 
     def take_rewritten(self) -> list[Rollup]:
         """Old tables under new names; those of open days are made of their parts."""
