@@ -44,6 +44,7 @@ class RollupStep:
 
     name = "rollups"
     interval = 0.25
+    lot = 30  # sheets of some hundred values take 0.2 ms each
 
     def __init__(
         self,

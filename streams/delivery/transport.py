@@ -28,10 +28,9 @@ from streams.delivery.log import ends
 from streams.delivery.records import Packed, leave_packed, lots
 from streams.delivery.turns import Breath
 
-CHUNK = 500  # records handled between two turns of the event loop: what of them is in use fits a processor's caches
 # A broker answers a fetch as soon as there is one record: without a pause a busy topic is fetched a thousand times a
 # second. A record that comes alone finds nobody pausing.
-GATHER_SECONDS = 0.004
+GATHER_SECONDS = 0.010
 FRESH_MS = 2000  # what the broker said about the end of a log is believed for so long
 
 
@@ -235,7 +234,7 @@ class BatchConsumer(driver.Consumer):
 
     async def _handle(self, lease: Lease, batches: list[Packed], fetched: Fetched) -> None:
         explained = self._is_stale(fetched)
-        for records in lots(batches, CHUNK):
+        for records in lots(batches, lease.step.lot):
             if not explained and records[0].offset != lease.position:
                 await self._explain_gap(lease, records[0].offset)
             explained = True
