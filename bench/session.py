@@ -34,7 +34,7 @@ class Size:
     recorded: int
 
 
-FULL = Size(2_000_000, 1_000_000, 200_000, 15.0, 600_000)
+FULL = Size(4_000_000, 2_000_000, 200_000, 15.0, 600_000)
 QUICK = Size(500_000, 250_000, 50_000, 6.0, 100_000)
 
 
@@ -88,6 +88,7 @@ class Session:
         rounds: list[dict[str, Callable[[], Row]]] = [
             {"workload A": partial(runs.worker, "A"), "workload A, 2 workers": partial(runs.worker, "A", 2)},
             {"workload B": partial(runs.worker, "B"), "workload B, 2 workers": partial(runs.worker, "B", 2)},
+            {f"workload {name}, in Python": partial(runs.worker, name, 1, "python") for name in ("A", "B")},
             {"bare aiokafka, B": runs.bare_aiokafka_on_b, "bare confluent-kafka": runs.bare_confluent},
             {"stock faust": runs.stock_faust, "quix": runs.quix},
         ]

@@ -16,6 +16,7 @@ from bench import log, worker
 from bench.processes import ROOT, ConsumerFailed, PartMissing, Report, consume, cpu_seconds
 from bench.rows import Row
 from bench.workloads import WORKLOADS
+from native.library import library
 from streams.embedded.server import Server
 
 QUIX = ROOT / ".cache" / "quix" / "bin" / "python"
@@ -86,14 +87,20 @@ class Throughput:
         found = self._consume("quix", min(500_000, self._events["A"] // 2), python=str(QUIX))
         return self._row("quix", *found, "Quix Streams, A's sums in a dict, no state store")
 
-    def worker(self, workload: str, workers: int = 1) -> Row:
-        """Our worker on a fresh log, and whether Redis holds every event exactly once in the end."""
+    def worker(self, workload: str, workers: int = 1, counting: str = "native") -> Row:
+        """Our worker on a fresh log, and whether Redis holds every event exactly once in the end.
+
+        Raises PartMissing.
+        """
+        if counting == "native" and library() is None:
+            raise PartMissing("no compiled core: make native")
         filled = self._unread(workload)
-        with worker.working(self._server.address, filled.topics.prefix, POLICY, workers) as running:
+        with worker.working(self._server.address, filled.topics.prefix, POLICY, workers, counting) as running:
             found = worker.measure(running, filled.events, self._server.child.pid)
             seconds = _until_exact(running.redis, filled)
         count = "" if workers == 1 else f", {workers} workers"
-        what = ON[workload] if workers == 1 else "in one group"
+        count += "" if counting == "native" else ", in Python"
+        what = ON[workload] if not count else f"{workers} in one group, counting: {counting}"
         return Row(
             name=f"workload {workload}{count}",
             rate=found.rate,

@@ -17,12 +17,13 @@ from streams.embedded import redis_server
 from streams.embedded.children import Child
 from streams.embedded.server import HOST, free_port
 
-LOOK_EVERY = 0.5  # seconds; a look costs a worker some 10 ms
+LOOK_EVERY = 0.5  # seconds
 SETTLE_SECONDS = 3.0
 FROM, TO = 0.1, 0.9  # of the log: the part that is measured, without start and end
 LEAST_LOOKS = 3
 
-_HANDLED = re.compile(rb'^blastdoor_records_total\{step="meter"\} ([0-9.e+]+)$', re.MULTILINE)
+COUNTER = "blastdoor_records_total"
+_HANDLED = re.compile(rf'^{COUNTER}\{{step="meter"\}} ([0-9.e+]+)$'.encode(), re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Workers:
 
     def _handled(self, child: Child, address: str) -> int:
         self.check(child.returncode is None)
-        found = _HANDLED.search(_get(f"http://{address}/metrics") or b"")
+        found = _HANDLED.search(_get(f"http://{address}/metrics?name[]={COUNTER}") or b"")
         return int(float(found[1])) if found else 0
 
     def check(self, well: bool) -> None:
@@ -88,14 +89,14 @@ class Workers:
 
 
 @contextmanager
-def working(kafka: str, prefix: str, policy: str, count: int = 1) -> Iterator[Workers]:
+def working(kafka: str, prefix: str, policy: str, count: int = 1, counting: str = "auto") -> Iterator[Workers]:
     """`count` workers on a Redis of their own, stopped one after another (the embedded broker needs that)."""
     with TemporaryDirectory(prefix="blastdoor-bench-") as directory:
         path = Path(directory) / "policy.yaml"
         path.write_text(policy)
         store = redis_server.start()
         url = redis_server.url(store)
-        children = [_start(number, kafka, url, prefix, path) for number in range(count)]
+        children = [_start(number, kafka, url, prefix, path, counting) for number in range(count)]
         try:
             yield Workers(children, url)
         finally:
@@ -125,10 +126,12 @@ def measure(workers: Workers, events: int, broker: int, within: float = 180.0) -
     )
 
 
-def _start(number: int, kafka: str, redis: str, prefix: str, policy: Path) -> tuple[Child, str]:
+def _start(number: int, kafka: str, redis: str, prefix: str, policy: Path, counting: str) -> tuple[Child, str]:
     address = f"{HOST}:{free_port()}"
     argv = module("streams", "worker", "--kafka", kafka, "--redis", redis, "--http", address)
-    return Child(f"worker-{number}", [*argv, "--prefix", prefix, "--policy", str(policy)]), address
+    return Child(
+        f"worker-{number}", [*argv, "--prefix", prefix, "--policy", str(policy), "--counting", counting]
+    ), address
 
 
 def _get(url: str) -> bytes | None:

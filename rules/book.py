@@ -120,7 +120,8 @@ class ModelBook:
     def merge(self, fact: Stored) -> bool:
         """Take metered usage; says whether it was news."""
         if isinstance(fact, Partial):
-            self._late += [fact.key] if fact.day < self.counter.closed_before else []
+            if fact.day < self.counter.closed_before:
+                self._late.append(fact.key)
             return self.counter.merge(fact)
         return isinstance(fact, Minutes) and self.sheets.merge(fact)
 

@@ -71,7 +71,8 @@ def merged(sheets: Iterable[Sheet], most: int) -> Sheet:
             for value, cell in others.items():
                 known = own.get(value)
                 own[value] = cell[:WIDTH] if known is None else list(map(add, known, cell))
-            found.other[place] = list(map(add, found.other[place], sheet.other[place]))
+            if any(sheet.other[place]):
+                found.other[place] = list(map(add, found.other[place], sheet.other[place]))
         found.guarded += sheet.guarded
     for place, values in enumerate(found.dimensions):
         for value in list(_beyond(values, most)):
@@ -88,6 +89,8 @@ def shortened(name: str) -> str:
 
 def _beyond(values: Values, most: int) -> Iterator[str]:
     """The names that are too many: those with the least tokens."""
+    if len(values) <= most:
+        return
     named = [value for value in values if value != UNASSIGNED]
     if len(named) > most:
         yield from sorted(named, key=lambda value: (-values[value][0], -values[value][1], value))[most:]

@@ -24,12 +24,16 @@ class Counter:
         was taken. Of two with the same sums the later one has told more of the minutes."""
         if partial.day < self.closed_before:
             return False
-        parts = self.days.setdefault(partial.day, {})
-        known = parts.get(partial.partition)
+        known = self.part(partial)
         if known is not None and _age(known) >= _age(partial):
             return False
-        parts[partial.partition] = partial
+        self.days.setdefault(partial.day, {})[partial.partition] = partial
         return True
+
+    def part(self, partial: Partial) -> Partial | None:
+        """What is known of the same day and source partition."""
+        parts = self.days.get(partial.day)
+        return None if parts is None else parts.get(partial.partition)
 
     def tokens(self, day: Day) -> int:
         """Tokens metered on `day`."""
@@ -49,7 +53,7 @@ class Counter:
 
     def guarded(self, day: Day) -> int:
         """The part of a day's tokens that guarding gateways reported."""
-        return sum(part.sums.guarded for part in self.days.get(day, {}).values())
+        return sum([part.sums.guarded for part in self.days.get(day, {}).values()])
 
     def seed(self, day: Day) -> int:
         """What gateways had counted on `day` before metering began."""

@@ -63,6 +63,10 @@ class DuplicateWindow:
                 self.differing += held & _MASK != told
         return fresh
 
+    def of_calls(self, calls: Sequence[Call], offsets: Sequence[int]) -> list[bool]:
+        """The same of calls."""
+        return self.fresh([call.id for call in calls], offsets, contents(calls))
+
     def trim(self, position: int) -> None:
         """Forget what no offset from `position` on can ask for, once it is an eighth of the window."""
         if len(self._last) <= self.window + self.window // SPARE:

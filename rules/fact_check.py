@@ -9,7 +9,7 @@ from functools import lru_cache
 import msgspec
 
 from rules.calendar import Day
-from rules.facts import METERED, Charge, Fact, Heard, Minutes, Partial, Scope, Tally, Watermark, kind_of
+from rules.facts import METERED, Charge, Fact, Heard, Minutes, Partial, Scope, Tally, Watermark
 from rules.moment import DAY, EARLIEST, HOUR, LATEST, Millis
 from rules.records import Calibration, Control, Reason, Rejected
 
@@ -66,8 +66,10 @@ def _fault_of_mark(mark: Watermark, now: Millis) -> str | None:
 def _fault_of_partial(partial: Partial) -> str | None:
     if not _is_day(partial.day):
         return "day: not a date"
-    told = (number for each in partial.told.values() for number in msgspec.structs.astuple(each))
-    amounts = (*msgspec.structs.astuple(partial.sums), *partial.seeds.values(), *told)
+    amounts = msgspec.structs.astuple(partial.sums)
+    if partial.seeds or partial.told:
+        told = (number for each in partial.told.values() for number in msgspec.structs.astuple(each))
+        amounts = (*amounts, *partial.seeds.values(), *told)
     return None if _are_amounts(*amounts) else "sums: out of bounds"
 
 
@@ -112,7 +114,8 @@ def _fault_of_heard(heard: Heard) -> str | None:
 
 
 def _fault_of_scope(scope: Scope) -> str | None:
-    return None if kind_of(scope) in METERED and scope.partition(":")[2] else "scope: nothing of it is metered"
+    kind, _, name = scope.partition(":")
+    return None if kind in METERED and name else "scope: nothing of it is metered"
 
 
 @lru_cache(maxsize=64)  # facts name the same few days over and over

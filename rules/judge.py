@@ -92,15 +92,19 @@ class Judge:
             book.adopt(policy)
         self._touched.update(self.books)
 
-    def apply(self, fact: Fact) -> None:
-        """Take a fact. What is old news changes nothing."""
+    def apply(self, fact: Fact) -> bool:
+        """Take a fact; whether it was news. What is old news changes nothing."""
         if isinstance(fact, Heard):
             if kind_of(fact.scope) in KINDS:
                 self._book(fact.scope).hear(fact)
                 self._touched.add(fact.scope)
-        elif self._merge(fact):
-            self._rows[fact.key] = fact
-            self._gone.pop(fact.key, None)
+            return True
+        news = self._merge(fact)
+        if news:
+            key = fact.key
+            self._rows[key] = fact
+            self._gone.pop(key, None)
+        return news
 
     def rule(self, now: Millis, *, every: bool = False, pace: Millis = 0) -> list[Outcome]:
         """Rule on what was touched, or on every scope that time alone may change: it ages readings and changes days.
@@ -115,9 +119,10 @@ class Judge:
         waiting = {scope for scope in counted - anew if self._may_wait(scope, now, pace)}
         self._touched, self._counted, self._latest = set(), waiting, now
         due = sorted(anew | counted - waiting)
-        outcomes = [self._rule(self._book(scope), now, anew=scope in anew) for scope in due]
+        look, glance = (Situation(now, self.marks, self._rulebook, anew=each) for each in (True, False))
+        outcomes = [self._rule(self._book(scope), look if scope in anew else glance) for scope in due]
         news = [outcome for outcome in outcomes if outcome is not None and (outcome.news or outcome.tells)]
-        self._pay(news, now, pace)
+        self._pay((scope for outcome in news if (scope := outcome.ruling.scope) not in anew), now, pace)
         return news
 
     @property
@@ -147,10 +152,9 @@ class Judge:
             return False
         return last.limit is None or last.used < FAR * last.limit
 
-    def _pay(self, news: Iterable[Outcome], now: Millis, pace: Millis) -> None:
-        most = now + (AT_REST + 1) * pace  # what was ruled on for another reason may be ahead already
+    def _pay(self, scopes: Iterable[Scope], now: Millis, pace: Millis) -> None:
+        most = now + (AT_REST + 1) * pace  # whoever is near a limit may be ahead already
         if pace:
-            scopes = [outcome.ruling.scope for outcome in news]
             self._paid |= {scope: min(max(now, self._paid.get(scope, now)) + pace, most) for scope in scopes}
 
     def _look_at_tallied(self) -> None:
@@ -200,6 +204,8 @@ class Judge:
             self._let_go([key])
 
     def _merge(self, fact: Stored) -> bool:
+        if isinstance(fact, Partial):
+            return self._count(fact)
         if isinstance(fact, Watermark):
             return self.marks.merge(fact)  # takes effect with the next tick
         if isinstance(fact, Tally):
@@ -208,18 +214,26 @@ class Judge:
             return any(taken)
         if kind_of(fact.scope) not in KINDS:
             return False
-        if fact.scope not in self.books and self._says_nothing(fact):
-            self._gone[fact.key] = None
-            return False
-        if isinstance(fact, Partial):
-            (self._tallied if kind_of(fact.scope) == "tenant" else self._counted).add(fact.scope)
         if isinstance(fact, Charge):
             self._touched.add(fact.scope)
         return self._book(fact.scope).merge(fact)
 
-    def _says_nothing(self, fact: Stored) -> bool:
+    def _count(self, partial: Partial) -> bool:
+        scope = partial.scope
+        book = self.books.get(scope)
+        if book is None:
+            if kind_of(scope) not in KINDS:
+                return False
+            if self._says_nothing(partial):
+                self._gone[partial.key] = None
+                return False
+            book = self._open(scope, None)
+        (self._tallied if isinstance(book, TenantBook) else self._counted).add(scope)
+        return book.merge(partial)
+
+    def _says_nothing(self, partial: Partial) -> bool:
         """Calls that used nothing of a model that nobody has named: failed ones, under any name."""
-        return isinstance(fact, Partial) and not (fact.sums.tokens or fact.seeds or fact.scope in self._named)
+        return not (partial.sums.tokens or partial.seeds or partial.scope in self._named)
 
     def _book(self, scope: Scope) -> Book:
         book = self.books.get(scope)
@@ -229,16 +243,21 @@ class Judge:
         book = self.books[scope] = KINDS[kind_of(scope)](scope, self._policy, row)
         return book
 
-    def _rule(self, book: Book, now: Millis, *, anew: bool) -> Outcome | None:
-        if anew:
+    def _rule(self, book: Book, situation: Situation) -> Outcome | None:
+        scope, now = book.scope, situation.now
+        if situation.anew:
             self._let_go(book.tidy(now))
-            if book.scope not in self._named and book.is_over(min(now, self.marks.complete_until() or 0)):
+            if scope not in self._named and book.is_over(min(now, self.marks.complete_until() or 0)):
                 self._close(book)
                 return None
-        outcome = book.consider(Situation(now, self.marks, self._rulebook, anew), self._current.get(book.scope))
-        self._current[book.scope] = outcome.ruling
-        outcome.tells = self._fresh(book.scope, outcome.tells)
-        self._unkept.add(book.scope)
+            self._unkept.add(scope)
+        before = self._current.get(scope)
+        outcome = book.consider(situation, before)
+        if outcome.ruling is before:  # it goes on as it is, and the book as well
+            return None
+        self._current[scope] = outcome.ruling
+        outcome.tells = self._fresh(scope, outcome.tells)
+        self._unkept.add(scope)
         return outcome
 
     def _tidy_tallies(self, now: Millis) -> None:

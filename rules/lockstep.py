@@ -17,7 +17,7 @@ from rules.moment import Millis
 class Applies(Protocol):
     """What a judge looks like from here."""
 
-    def apply(self, fact: Timed) -> None: ...
+    def apply(self, fact: Timed) -> bool: ...
 
 
 class LockStep:

@@ -20,8 +20,9 @@ from msgspec import Struct
 from rules.calendar import Calendar, Day
 from rules.calls import Call
 from rules.clocks import apart
-from rules.duplicates import DuplicateWindow, contents
+from rules.duplicates import DuplicateWindow
 from rules.facts import AROUND_MIDNIGHT, SEEDS_KEPT, Minutes, Partial, Sums, Told, Watermark
+from rules.lots import Lot, Total
 from rules.moment import DAY, HOUR, MINUTE, Millis
 from rules.policy import Policy
 from rules.records import Reason, Rejected, Usage
@@ -62,6 +63,7 @@ class PartitionMeter:
         policy: Policy,
         incarnation: int = 0,
         window: DuplicateWindow | None = None,
+        tenants: TenantSheets | None = None,
         *,
         by_tenant: bool = True,
     ) -> None:
@@ -71,7 +73,7 @@ class PartitionMeter:
         self.counts = MeterCounts()
         self.apart: Millis = 0  # seen since the last watermark was told
         self.duplicates = window if window is not None else DuplicateWindow()
-        self.tenants = TenantSheets()
+        self.tenants = tenants if tenants is not None else TenantSheets()
         self._by_tenant = by_tenant
         self.adopt(policy)
         self._partials: dict[tuple[str, Day], Partial] = {}
@@ -119,13 +121,32 @@ class PartitionMeter:
 
         `ats`: when each call ended. `times`: what the clock reaches before each of them; without it the clock stands.
         """
-        if not self._is_plain(offsets, ats, times):
+        sent = (times[0], max(times)) if times else None
+        if not self._is_plain(offsets[0], min(ats), max(ats), sent):
             return list(self._fold_singly(offsets, calls, ats, times))
-        if times:
-            self.tick(times[0])
-            self.tick(max(times))
+        for time in sent or ():
+            self.tick(time)
         self._take(offsets, calls, ats)
         return []
+
+    def fold_lot(self, lot: Lot) -> bool:
+        """Count a lot that is read already. False: nothing was done, as it has to be looked at call by call."""
+        day = self._calendar.day(lot.first)
+        plain = self._is_plain(lot.offsets[0], lot.first, lot.last, lot.sent)
+        if not plain or self._calendar.day(lot.last) != day:
+            return False
+        for time in lot.sent or ():
+            self.tick(time)
+        unread = self._by_tenant and not self.tenants.has(self.incarnation, lot.offsets[0])
+        counted = lot.count(day if unread else None, self._policy.canonical)
+        for model, minute, offset, sums in counted.groups:
+            self._add(model, day, minute, sums, offset)
+        for total in counted.totals:
+            self._compare_totals(self._partial(total.model, day), total)
+        requests = sum(sums.requests for _, _, _, sums in counted.groups)
+        self._note_outcomes(requests, counted.duplicates, counted.differing)
+        self._reach(lot.offsets[-1])
+        return True
 
     def take_partials(self) -> list[Partial]:
         """The sums changed since they were last taken, here or with all rows. The fold goes on in them."""
@@ -176,15 +197,19 @@ class PartitionMeter:
         if ahead and at >= (self.clock.since or 0):
             self.apart = ahead
 
-    def _is_plain(self, offsets: Sequence[int], ats: Sequence[Millis], times: Sequence[Millis]) -> bool:
-        """Whether no row has any of the events already, and none can be refused for its time, whatever the order."""
-        if offsets[0] <= self._highest:
+    def _is_plain(self, offset: int, first: Millis, last: Millis, sent: tuple[Millis, Millis] | None) -> bool:
+        """Whether no row has any event from `offset` on already, and none can be refused for its time, in any order.
+
+        `first`, `last`: when they ended; `sent`: when the first one was sent, and the latest.
+        """
+        if offset <= self._highest:
             return False
-        clocks = [at for at in (self.clock.now, *times[:1]) if at is not None]
+        times: Sequence[Millis] = sent or ()
+        clocks: list[Millis] = [*times[:1], *(() if self.clock.now is None else (self.clock.now,))]
         if not clocks:
             return True
-        first, last = max(clocks), max([*clocks, *times])
-        return max(ats) <= first + AHEAD and min(ats) >= last - self._policy.close_after_days * DAY
+        earliest, latest = max(clocks), max([*clocks, *times])
+        return last <= earliest + AHEAD and first >= latest - self._policy.close_after_days * DAY
 
     def _fold_singly(
         self, offsets: Sequence[int], calls: Sequence[Call], ats: Sequence[Millis], times: Sequence[Millis]
@@ -208,15 +233,14 @@ class PartitionMeter:
         """Count what was accepted. The hot path: what is done for every single event stands here and in `_summed`."""
         newest = offsets[-1]
         unread = self._by_tenant and not self.tenants.has(self.incarnation, offsets[0])
-        window, before = self.duplicates, self.duplicates.differing
-        fresh = window.fresh([call.id for call in calls], offsets, contents(calls))
+        before = self.duplicates.differing
+        fresh = self.duplicates.of_calls(calls, offsets)
         if not all(fresh):
-            self.counts.duplicates += len(fresh) - sum(fresh)
-            self.counts.differing += window.differing - before
             offsets, calls, ats = _of(offsets, fresh), _of(calls, fresh), _of(ats, fresh)
-        self.counts.counted += len(calls)
+        self._note_outcomes(len(calls), len(fresh) - len(calls), self.duplicates.differing - before)
         counted = False  # of many calls all are, of one perhaps not
         for minute, of_minute, at_offsets in _by_minute(offsets, calls, ats):
+            day = self._calendar.day(minute * MINUTE)  # days begin with a minute
             names = [call.model for call in of_minute]
             last = dict(zip(names, at_offsets, strict=True))
             models: dict[str, list[Call]] = {name: [] for name in last}
@@ -224,15 +248,30 @@ class PartitionMeter:
                 models[name].append(call)
             for name, of_model in models.items():
                 model = self._policy.canonical(name)
-                counted = self._count(model, minute, of_model, last[name])
+                counted = self._add(model, day, minute, self._summed(of_model), last[name])
                 if unread:
-                    self.tenants.fold(self._calendar.day(minute * MINUTE), model, of_model)
-        self.tenants.reached = max(self.tenants.reached, (self.incarnation, newest))
-        told = [(call, at, call.today) for call, at in zip(calls, ats, strict=True) if call.today is not None]
-        for call, at, today in told if counted else ():  # in the order of the log: each is compared with the last
-            row = self._partial(self._policy.canonical(call.model), self._calendar.day(at))
-            self._compare_totals(row, at // MINUTE * MINUTE, call, today)
-        self._highest = max(self._highest, newest)
+                    self.tenants.fold(day, model, of_model)
+        for total, day in self._totals(calls, ats) if counted else ():
+            self._compare_totals(self._partial(total.model, day), total)
+        self._reach(newest)
+
+    def _totals(self, calls: Sequence[Call], ats: Sequence[Millis]) -> Iterator[tuple[Total, Day]]:
+        """What gateways tell of their own totals, in the order of the log: each is compared with the last."""
+        for call, at in zip(calls, ats, strict=True):
+            if call.today is not None:
+                model, tokens = self._policy.canonical(call.model), call.total_tokens or 0
+                total = Total(call.model, model, at, call.today, tokens, call.key_hash or "")
+                yield total, self._calendar.day(at)
+
+    def _note_outcomes(self, counted: int, duplicates: int, differing: int) -> None:
+        self.counts.counted += counted
+        self.counts.duplicates += duplicates
+        self.counts.differing += differing
+
+    def _reach(self, offset: int) -> None:
+        """All up to here is counted."""
+        self.tenants.reached = max(self.tenants.reached, (self.incarnation, offset))
+        self._highest = max(self._highest, offset)
 
     def _refuse(self, at: Millis) -> Rejected | None:
         now = self.clock.now
@@ -267,21 +306,18 @@ class PartitionMeter:
             self._minutes[model, hour] = row
         return row
 
-    def _count(self, model: str, minute: int, calls: Sequence[Call], offset: int) -> bool:
-        """Add one model's calls of one minute; days begin with a minute, so all are of one day.
-
-        False: the row has them already.
-        """
-        sums = self._summed(calls)
-        row = self._partial(model, self._calendar.day(minute * MINUTE))
+    def _add(self, model: str, day: Day, minute: int, sums: Sums, offset: int) -> bool:
+        """Add one model's calls of one minute. False: the row has them already."""
+        row, tokens = self._partial(model, day), sums.tokens
         counted = self._advance(row, offset)
         if counted:
+            self._untold[id(row)] = row
             row.sums.add(sums)
-            row.unplaced += sums.tokens
-        if sums.tokens:
+            row.unplaced += tokens
+        if tokens:
             sheet = self._hour(model, minute // MINUTES_AN_HOUR)
             if self._advance(sheet, offset):
-                sheet.tokens[minute % MINUTES_AN_HOUR] += sums.tokens
+                sheet.tokens[minute % MINUTES_AN_HOUR] += tokens
         return counted
 
     def _summed(self, calls: Sequence[Call]) -> Sums:
@@ -304,12 +340,12 @@ class PartitionMeter:
                 estimated += 1
         return Sums(tokens, len(calls), prompt, completion, cached, cache_hits, failed, estimated, guarded)
 
-    def _compare_totals(self, row: Partial, at: Millis, call: Call, today: int) -> None:
+    def _compare_totals(self, row: Partial, total: Total) -> None:
         """Note what the gateway says it has counted. A total that is newer and lower began anew: it seeds nothing."""
-        named, key = row.scope == f"model:{call.model}", call.key_hash or ""
-        key = key if named else f"{call.model}/{key}"  # a gateway counts by the name it knows
-        tokens, known = call.total_tokens or 0, row.told.get(key)
-        start = max(0, today - tokens)
+        at, today, tokens = total.at // MINUTE * MINUTE, total.today, total.tokens
+        # a gateway counts by the name it knows
+        key = total.key_hash if row.scope == f"model:{total.given}" else f"{total.given}/{total.key_hash}"
+        known, start = row.told.get(key), max(0, today - tokens)
         if known is None:
             if len(row.told) < SEEDS_KEPT and len(key) <= LONGEST_KEY_HASH:
                 row.told[key] = Told(at, today, tokens)
@@ -331,8 +367,6 @@ class PartitionMeter:
         elif offset <= self._highest:
             return False  # read again; an offset of this batch may lie before one that was just counted
         self._changed[id(row)] = row
-        if isinstance(row, Partial):
-            self._untold[id(row)] = row
         return True
 
 

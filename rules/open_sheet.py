@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
+from typing import Protocol
 
 from rules.cells import LONGEST, UNASSIGNED, WIDTH, Cell, Sheet, shortened
 
@@ -29,6 +30,24 @@ Alike = tuple[str, str | None, str | None, str | None]
 """What calls that are alike have in common: a value in each dimension. None and "" are both unassigned."""
 
 
+class Kept(Protocol):
+    """What the keeping of a sheet needs, wherever its sums are held."""
+
+    name: str
+    group: int
+    bucket: int
+
+    @property
+    def cells(self) -> int:
+        """How many there are: what a row's size goes by."""
+
+    def brief(self) -> list[int]:
+        """What a budget and a digest need, in the order of `Tally`."""
+
+    def sheet(self) -> Sheet:
+        """The sums as they are now, to be told and stored."""
+
+
 class OpenSheet:
     """The sums of one tenant and day. `bucket`: whose rows it shares; `group`: by which it finds its judge."""
 
@@ -37,7 +56,7 @@ class OpenSheet:
     def __init__(self, name: str, most: Sequence[int], seen: Sheet | None = None) -> None:
         """`most`: values by dimension. `seen`: go on with a sheet as it was stored."""
         self.name = name
-        self.group = _digest(name)
+        self.group = group_of(name)
         self.bucket = bucket_of(name)
         self.total = 0
         self.pending: dict[Alike, int] = {}
@@ -96,10 +115,11 @@ class OpenSheet:
 
 def bucket_of(tenant: str) -> int:
     """Tenants of a bucket share rows."""
-    return (_digest(tenant) >> 16) % BUCKETS
+    return (group_of(tenant) >> 16) % BUCKETS
 
 
-def _digest(tenant: str) -> int:
+def group_of(tenant: str) -> int:
+    """By which a tenant finds its judge."""
     return zlib.crc32(f"tenant:{tenant}".encode())
 
 

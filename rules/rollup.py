@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -96,6 +97,9 @@ class Rollups:
         self.forgettings: dict[str, Forgetting] = {}
         self._parts: dict[Table, dict[int, Packed]] = {}
         self._changed: set[Table] = set()
+        self._due: dict[Table, None] = {}  # changed before the round under way began
+        self._newest: Day = ""
+        self._oldest: Day = ""  # or older, if days were let go since
         self._most = most
 
     def merge(self, part: Part) -> bool:
@@ -109,6 +113,8 @@ class Rollups:
             return False
         parts[part.partition] = Packed(reached, msgspec.json.encode(part.sheet))
         self._changed.add((part.day, part.tenant))
+        self._newest = max(self._newest, part.day)
+        self._oldest = min(self._oldest or part.day, part.day)
         return True
 
     def forget(self, wish: Forgetting) -> bool:
@@ -121,13 +127,35 @@ class Rollups:
 
     def take_changed(self, now: Millis) -> list[Rollup]:
         """The tables that changed since the last call."""
-        changed, self._changed = sorted(self._changed), set()
-        return [self._rolled_up(table, now) for table in changed]
+        self.begin_round()
+        return self.take_due(now, len(self._due))
+
+    def begin_round(self) -> None:
+        """What has changed until now is due; one that was due already is not due twice."""
+        self._due |= dict.fromkeys(sorted(self._changed))
+        self._changed.clear()
+
+    def take_due(self, now: Millis, most: int) -> list[Rollup]:
+        """Up to so many of the tables that are due, as they are now."""
+        taken = list(islice(self._due, most))
+        for table in taken:
+            del self._due[table]
+        return [self._rolled_up(table, now) for table in taken]
+
+    @property
+    def due(self) -> int:
+        """How many tables of the round are left."""
+        return len(self._due)
+
+    @property
+    def changed(self) -> int:
+        """How many tables a round would begin with."""
+        return len(self._changed)
 
     def drop_before(self, day: Day) -> list[str]:
         """Forget the parts of days that are over for good, and names that no part can bring again; the keys."""
         self.closed_before = max(self.closed_before, day)
-        gone = [table for table in self._parts if table[0] < day and table not in self._changed]
+        gone = self._over(day) if self._oldest < day else []
         keys = [_key(partition, table) for table in gone for partition in self._parts.pop(table)]
         wishes = [wish for wish in self.forgettings.values() if wish.done and wish.day < day]
         for wish in wishes:
@@ -140,7 +168,7 @@ class Rollups:
 
     def newest(self) -> Day:
         """The last day that has parts; empty without any."""
-        return max((day for day, _ in self._parts), default="")
+        return self._newest
 
     def pseudonymised(self, rollup: Rollup) -> Rollup:
         """As it is shown with all that is to be forgotten."""
@@ -149,6 +177,12 @@ class Rollups:
             if wish.tenant == rollup.tenant and rollup.day <= wish.day:
                 sheet = renamed(sheet, wish.user, wish.pseudonym)
         return rollup if sheet is rollup.sheet else replace(rollup, sheet=sheet)
+
+    def _over(self, day: Day) -> list[Table]:
+        """Tables of days before this one. Those that are yet to be told are left for the next time."""
+        kept = {table for table in self._parts if table[0] >= day or table in self._changed or table in self._due}
+        self._oldest = min((of for of, _ in kept), default="")
+        return [table for table in self._parts if table not in kept]
 
     def _rolled_up(self, table: Table, now: Millis) -> Rollup:
         sheets = (_unpack(part.sheet) for part in self._parts[table].values())

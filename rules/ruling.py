@@ -91,7 +91,7 @@ def ruled(verdict: Verdict, policy: Policy, **known: Any) -> Ruling:
 
 def changed(before: Ruling | None, after: Ruling) -> bool:
     """Whether anything but the time differs: then the decision key is written anew."""
-    return before is None or _numbers(before) != _numbers(after)
+    return before is None or before.used != after.used or _numbers(before) != _numbers(after)
 
 
 def is_history(before: Ruling | None, after: Ruling) -> bool:

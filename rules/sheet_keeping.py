@@ -16,7 +16,7 @@ import msgspec
 from rules.calendar import Day
 from rules.cells import UNASSIGNED, Sheet
 from rules.facts import Tally
-from rules.open_sheet import OpenSheet, bucket_of
+from rules.open_sheet import Kept, bucket_of
 from rules.rollup import Part
 from rules.stored_rows import reading
 from rules.tenant_sheets import CROWD, Entry, TenantSheets
@@ -57,13 +57,13 @@ class SheetKeeper:
 
     def __init__(self, partition: int, sheets: TenantSheets, judges: int) -> None:
         self.sheets = sheets
-        sheets.journal = []
+        sheets.take_journal()
         self._partition = partition
         self._groups = judges * -(-GROUPS // judges)
         self._waiting: dict[Bucket, Waiting] = {}  # the longest first
         self._number = 0  # of the last flush that had something to note
         self._notes: dict[int, list[str]] = {}  # stored, by number
-        self._members: dict[Bucket, dict[str, OpenSheet]] = {}
+        self._members: dict[Bucket, dict[str, Kept]] = {}
         self._stored: dict[Day, set[str]] = {}
         self._oldest: Day = ""
         self._sums: dict[tuple[Day, int], dict[str, list[int]]] = {}  # the content of tallies
@@ -92,13 +92,12 @@ class SheetKeeper:
                     self._recount(entry, number, known)
         self._number = max([0, *known.values(), *self._notes])
         self.sheets.settle()
-        for day, tenants in self.sheets.days.items():
+        for day, tenants in self.sheets.kept().items():
             self._note_change(day, tenants, since=0)
 
     def flush(self) -> Telling:
         """What changed since the last one; what waits longest is written first."""
-        fresh, journal = self.sheets.settle(), self.sheets.journal
-        self.sheets.journal = []
+        fresh, journal = self.sheets.settle(), self.sheets.take_journal()
         rows: dict[str, Any] = {}
         if fresh:
             self._number += 1
@@ -106,7 +105,7 @@ class SheetKeeper:
         for day, tenants in fresh.items():
             self._note_change(day, tenants, self._number)
         parts: list[Part] = []
-        for bucket, waiting in self._due(sum(map(len, journal or ()))):
+        for bucket, waiting in self._due(sum(map(len, journal))):
             rows |= self._write(bucket, waiting.tenants, parts)
         if self._waiting and journal:
             rows |= self._noted(journal)
@@ -146,7 +145,7 @@ class SheetKeeper:
         if missing and day >= self._oldest:
             self.sheets.recount((day, model, guards, missing))
 
-    def _note_change(self, day: Day, tenants: Mapping[str, OpenSheet], since: int) -> None:
+    def _note_change(self, day: Day, tenants: Mapping[str, Kept], since: int) -> None:
         for tenant, sheet in tenants.items():
             bucket = (day, sheet.bucket)
             waiting = self._waiting.get(bucket)
@@ -206,7 +205,7 @@ class SheetKeeper:
         gone = [number for number in self._notes if number < oldest]
         return dict.fromkeys(name for number in gone for name in self._notes.pop(number))
 
-    def _tallies(self, fresh: Mapping[Day, Mapping[str, OpenSheet]]) -> list[Tally]:
+    def _tallies(self, fresh: Mapping[Day, Mapping[str, Kept]]) -> list[Tally]:
         groups = {(day, sheet.group % self._groups) for day, tenants in fresh.items() for sheet in tenants.values()}
         return [self._tally(*group) for group in sorted(groups & self._sums.keys())]
 

@@ -87,10 +87,10 @@ class TenantBook:
         """Take metered usage; says whether it was news."""
         if not isinstance(fact, Partial):
             return False
-        before = self.counter.tokens(fact.day)
+        before = self.counter.part(fact)
         taken = self.counter.merge(fact)
         if taken:
-            self._since += self.counter.tokens(fact.day) - before
+            self._since += fact.sums.tokens - (0 if before is None else before.sums.tokens)
         return taken
 
     def hear(self, heard: Heard) -> None:

@@ -9,7 +9,7 @@ Rule 4: what was counted since the last flush can be had as a journal, which cou
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
 
 import msgspec
@@ -17,7 +17,7 @@ import msgspec
 from rules.calendar import Day
 from rules.calls import Call
 from rules.cells import Sheet, shortened
-from rules.open_sheet import CACHED, CALL, COMPLETION, GUARDED, HIT, PROMPT, SAVED, OpenSheet
+from rules.open_sheet import CACHED, CALL, COMPLETION, GUARDED, HIT, PROMPT, SAVED, Kept, OpenSheet
 
 MOST_VALUES = 200  # of a tenant, dimension and day
 MOST_MODELS = 50
@@ -31,15 +31,16 @@ ENTRY_BYTES = 64 * 1024  # a longer one is cut, so that rows of several stay sma
 
 Line = tuple[str | None, str | None, str | None, str | None, int | None, int | None, int | None, int | None,
              bool | None, str | None]  # fmt: skip
-"""A call in a journal: what `_line` takes of it."""
+"""A call in a journal: what `line_of` takes of it."""
 
-Entry = tuple[Day, str, list[str], list[Line]]
+Entry = tuple[Day, str, Sequence[str], Sequence[Line]]
 """Calls of a day and model; and which of their sources are guarding gateways."""
 
-_line = attrgetter(
+line_of = attrgetter(
     "tenant", "department", "user", "knowledge_base", "total_tokens", "prompt_tokens", "completion_tokens",
     "cached_tokens", "cache_hit", "source",
 )  # fmt: skip
+"""A call as a `Line`."""
 _source = itemgetter(9)
 
 
@@ -56,7 +57,7 @@ class TenantSheets:
         self.days: dict[Day, dict[str, OpenSheet]] = {}
         self.crowded: set[Day] = set()  # days with more tenants than there is room for
         self.reached = (0, -1)  # incarnation, offset of the last record counted
-        self.journal: list[bytes] | None = None  # encoded entries since the last flush; None: nobody wants them
+        self.journal: list[bytes] | None = None  # encoded entries since they were taken; None: nobody wants them
         self._said: set[Day] = set()
         self._known = frozenset(known)
         self._guards = frozenset(guards)
@@ -72,7 +73,7 @@ class TenantSheets:
 
     def fold(self, day: Day, model: str, calls: Sequence[Call]) -> None:
         """Count calls of one model on one day."""
-        model, lines = shortened(model), list(map(_line, calls))
+        model, lines = shortened(model), list(map(line_of, calls))
         self._count(day, model, lines, self._guards)
         self._unsettled += len(lines)
         if self._unsettled > MOST_UNSETTLED:
@@ -81,8 +82,7 @@ class TenantSheets:
             if self._renamed:
                 changed = self._changed[day]
                 lines = [(changed[line[0]].name, *line[1:]) for line in lines]
-            guards = sorted(self._guards.intersection(map(_source, lines)))
-            self.journal += _written((day, model, guards, lines))
+            self.journal += written(day, model, self._guards, lines)
 
     def recount(self, entry: Entry) -> None:
         """Count an entry of a journal again; its tenants have had their places."""
@@ -92,14 +92,23 @@ class TenantSheets:
             sheets[name] = OpenSheet(name, self._most)
         self._count(day, model, lines, guards)
 
+    def take_journal(self) -> list[bytes]:
+        """What was counted since the last call. It is kept from the first call on."""
+        taken, self.journal = self.journal or [], []
+        return taken
+
     def has(self, incarnation: int, offset: int) -> bool:
         """Whether the record at this offset was counted: reading a stretch of the log again changes nothing."""
         return (incarnation, offset) <= self.reached
 
-    def settle(self) -> dict[Day, dict[str, OpenSheet]]:
+    def settle(self) -> dict[Day, dict[str, Kept]]:
         """The sheets that changed since the last call, by tenant."""
         changed, self._changed, self._renamed, self._unsettled = self._changed, {}, False, 0
         return {day: {sheet.name: sheet for sheet in tenants.values()} for day, tenants in changed.items()}
+
+    def kept(self) -> Mapping[Day, Mapping[str, Kept]]:
+        """All sheets there are, by day and tenant."""
+        return self.days
 
     def restore(self, day: Day, tenant: str, seen: Sheet) -> None:
         """Take up a sheet as it was stored."""
@@ -150,7 +159,7 @@ class TenantSheets:
 
     def _sheet(self, day: Day, tenant: str) -> OpenSheet:
         sheets = self.days.setdefault(day, {})
-        name = tenant if len(tenant) <= LONGEST_TENANT else shortened(tenant)
+        name = shortened_tenant(tenant)
         if name not in sheets and len(sheets) >= self._most_tenants and name and name not in self._known:
             name = CROWD
             self.crowded.add(day)
@@ -159,6 +168,16 @@ class TenantSheets:
         if sheet is None:
             sheet = sheets[name] = OpenSheet(name, self._most)
         return sheet
+
+
+def shortened_tenant(name: str) -> str:
+    """A tenant's name of bounded length."""
+    return name if len(name) <= LONGEST_TENANT else shortened(name)
+
+
+def written(day: Day, model: str, guards: Collection[str], lines: Sequence[Line]) -> Iterator[bytes]:
+    """Calls as entries of a journal."""
+    return _written((day, model, sorted(frozenset(guards).intersection(map(_source, lines))), lines))
 
 
 def _written(entry: Entry) -> Iterator[bytes]:

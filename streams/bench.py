@@ -28,6 +28,7 @@ REPORTS_KEPT = 1_000
 PACE: Millis = 190  # between rulings on usage of a scope that has far to go to its limit
 PAUSE: Millis = SECOND // 5  # between two tellings of other scopes
 TICK: Millis = SECOND  # how often scopes are ruled on without news
+TURN = 0.618  # of it between one partition's round over all scopes and the next one's: they take turns
 
 Version = tuple[int, int]
 
@@ -49,13 +50,15 @@ class Bench:
         lockstep: LockStep | None,
         now: Millis,
         engine: EngineWatch | None = None,
+        partition: int = 0,
     ) -> None:
         self.judge = judge
         self.epoch = now
         self._lockstep = lockstep
         self._engine = engine
         self._numbered = 0
-        self._ruled_all_at: Millis | None = None
+        self._sooner = int(partition * TURN % 1 * TICK)  # than partition 0
+        self._round: int | None = None
         # By identity: the row of each, held so that none is taken twice.
         self._waiting: dict[int, tuple[str, Timed]] = {}
         self._arrived = 0
@@ -95,20 +98,20 @@ class Bench:
             self.epoch, self._numbered = held + 1, 0
         self._changes[EPOCH_ROW] = self.epoch
 
-    def add(self, fact: Fact) -> None:
-        """Take a fact: at once in wall time, at its tick in event time."""
+    def add(self, fact: Fact) -> bool:
+        """Take a fact: at once in wall time, at its tick in event time. Whether it may be news."""
         if self._lockstep is None:
             if type(fact) is Watermark and self._engine is not None:
                 self._engine.hear(fact)
-            self.judge.apply(fact)
-            return
+            return self.judge.apply(fact)
         if isinstance(fact, Charge):  # told by another judge at its own tick, so it has come of age
             self.judge.apply(fact)
             self._charged = True
-            return
+            return True
         self._lockstep.add(fact)
         if isinstance(fact, Watermark) and fact.source != "usage":
             self.judge.apply(fact)
+        return True
 
     def rule(self, now: Millis) -> Iterator[Ruled]:
         """Rule on what was touched; now and then on what has aged."""
@@ -197,14 +200,13 @@ class Bench:
             self._changes[ENGINE_ROW] = msgspec.to_builtins(engine.row)
 
     def _time_for_all(self, now: Millis) -> bool:
-        if self._ruled_all_at is not None and 0 <= now - self._ruled_all_at < TICK:
-            return False
-        self._ruled_all_at = now
-        return True
+        before, self._round = self._round, (now + self._sooner) // TICK
+        return self._round != before
 
     def _number(self, outcomes: Iterable[Outcome]) -> Iterator[Ruled]:
         for outcome in outcomes:
             self._numbered += 1
             version = (self.epoch, self._numbered)
-            self._tells |= {fact.key: replace(fact, version=version) for fact in outcome.tells}
+            if outcome.tells:
+                self._tells |= {fact.key: replace(fact, version=version) for fact in outcome.tells}
             yield Ruled(outcome, version)

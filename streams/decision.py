@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import tzinfo
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -13,6 +14,8 @@ from rules.account import Account
 from rules.ledger import Ledger
 from rules.moment import to_rfc3339
 from rules.ruling import Ruling
+
+_written = lru_cache(maxsize=256)(to_rfc3339)  # many are decided at one instant, and most end with the day
 
 
 def to_decision(
@@ -30,8 +33,8 @@ def to_decision(
         rule=ruling.rule,
         reason=ruling.reason,
         day=ruling.day,
-        decided_at=to_rfc3339(ruling.at, zone),
-        until=None if ruling.until is None else to_rfc3339(ruling.until, zone),
+        decided_at=_written(ruling.at, zone),
+        until=None if ruling.until is None else _written(ruling.until, zone),
         version=version,
         formula=ruling.formula,
         policy=ruling.policy,

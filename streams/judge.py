@@ -12,7 +12,7 @@ from msgspec import Struct
 from rules.alerts import Alert
 from rules.engine_watch import EngineWatch
 from rules.fact_check import read_fact
-from rules.facts import GLOBAL, Scope
+from rules.facts import GLOBAL, Partial, Scope
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import LATEST, Millis
@@ -45,7 +45,8 @@ class JudgeStep:
     """Delivery step over `facts`. Rows: the facts as merged, a book for each scope, and the epoch of its versions."""
 
     name = "judge"
-    interval = 0.05
+    interval = 0.03
+    lot = 100  # tallies of many tenants take 0.1 ms each
 
     def __init__(
         self,
@@ -81,6 +82,7 @@ class JudgeStep:
         self._touch: dict[int, Callable[[], None]] = {}
         self._unshown: dict[str, Ruling] = {}
         self._arrivals: dict[int, Arrivals] = {}
+        self._heard: dict[int, dict[bytes | None, bytes | None]] = {}  # before they came, by key
         metrics.expect_rules(rulebook)
 
     async def assigned(self, partition: int, restored: Restored) -> None:
@@ -91,25 +93,43 @@ class JudgeStep:
         if partition == facts_partition(GLOBAL, self._partitions):
             engine = EngineWatch(self._policy.alerts, self._policy.calendar(), self._clock())
         self._attend(partition, judge)
-        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), engine)
+        bench = Bench(judge, lockstep if self._event_clock else None, self._clock(), engine, partition)
         bench.restore(restored.rows)
         self._benches[partition] = bench
         self._touch[partition] = restored.touch
         self._arrivals[partition] = Arrivals()
+        self._heard[partition] = {}
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Merge a batch of facts. What cannot be one of ours becomes a dead letter and stops nothing."""
         bench, now = self._benches[partition], LATEST if self._event_clock else self._clock()
         arrivals = self._arrivals[partition]
+        heard = self._heard[partition]
         for record in records:
             if record.value is None:  # our own: what is known here stands in the rows
+                continue
+            if heard.get(record.key) == record.value:
+                del heard[record.key]
                 continue
             found = read_fact(record.value, self._partitions, now)
             if isinstance(found, Rejected):
                 self._refuse(partition, record, found)
-            else:
-                bench.add(found)
+            elif bench.add(found):
                 arrivals.note(record)
+
+    def hear(self, partial: Partial, told: Output, trail: Trail) -> None:
+        """Take sums of a meter in this worker before they come by Kafka, if their judge is here as well.
+
+        They are as true as they will be then: the log they were summed from is safe, whoever sums it again finds the
+        same, and sums only grow. What comes later is old news.
+        """
+        bench = None if told.partition is None else self._benches.get(told.partition)
+        if bench is None or told.partition is None or self._event_clock:  # a recording is ruled on in its own order
+            return
+        self._heard[told.partition][told.key] = told.value
+        if bench.add(partial.snapshot()):
+            self._arrivals[told.partition].expect(partial.scope, trail)
+            self._touch[told.partition]()
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
@@ -133,6 +153,7 @@ class JudgeStep:
         bench = self._benches.pop(partition, None)
         self._touch.pop(partition, None)
         self._arrivals.pop(partition, None)
+        self._heard.pop(partition, None)
         self._refused.pop(partition, None)
         for scope in bench.judge.books if bench else ():
             self._forget(scope)
@@ -262,6 +283,8 @@ class JudgeStep:
     @staticmethod
     def _fresh(told: dict[str, frozenset[str]], scope: str, names: Set[str]) -> frozenset[str]:
         """The names that were not told at the last ruling on the scope."""
+        if not names and scope not in told:
+            return frozenset()
         fresh = frozenset(names) - told.pop(scope, frozenset())
         if names:
             told[scope] = frozenset(names)

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from native.counter import Counter
 from rules.calls import Calls
-from rules.duplicates import WINDOW, DuplicateWindow, content
+from rules.duplicates import WINDOW
 from rules.facts import Minutes, Partial, Watermark
 from rules.intake.reader import Intake
 from rules.meter import MeterClock, PartitionMeter
@@ -19,18 +20,22 @@ from rules.policy import Policy
 from rules.records import Clock, Reason, Refusal, Rejected, Usage
 from rules.stored_rows import as_stored
 from streams.active import Active
+from streams.counting import MakeCounter, in_python
 from streams.dead_letters import DeadLetters
 from streams.delivery.step import Flush, Moment, Output, Record, Restored
 from streams.facts_topic import FactsTopic
 from streams.metrics import Metrics
 from streams.receipt import Receipt
-from streams.stamps import all_sent_at
+from streams.stamps import APART, all_sent_at
 from streams.tenant_telling import TenantTelling
 from streams.topics import Topics
-from streams.trails import Departures, scopes_of
+from streams.trails import Departures, Trail, scopes_of
 from streams.wall_clock import wall_clock
 
 CLOCK_ROW = "clock"
+
+Ahead = Callable[[Partial, Output, Trail], None]
+"""Called with sums that go on changing, the fact that tells of them, and where they came from."""
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +46,7 @@ class Meter:
 
     name = "meter"
     interval = 0.03
+    lot = 500  # what of them is in use fits a processor's caches
 
     def __init__(
         self,
@@ -52,8 +58,11 @@ class Meter:
         event_clock: bool,
         clock: Callable[[], Millis] = wall_clock,
         traces: bool = False,
+        counter: MakeCounter = in_python,
+        ahead: Ahead | None = None,
     ) -> None:
-        """`traces`: hand on the trace contexts of usage records."""
+        """`traces`: hand on the trace contexts of usage records. `counter`: what counts lots; None: in Python.
+        `ahead`: a judge who is told of sums before Kafka is."""
         self.topic = topics.usage
         self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
         self._facts = facts
@@ -61,6 +70,8 @@ class Meter:
         self._policy = policy
         self._metrics = metrics
         self._event_clock = event_clock
+        self._counter = counter
+        self._ahead = ahead
         self._clock = clock
         self._intake = Intake(policy.calendar().zone)
         self._traced = scopes_of(self._intake, self._canonical) if traces else None
@@ -68,16 +79,18 @@ class Meter:
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take up the partition's rows and rebuild its window of duplicates from the log."""
-        meter = PartitionMeter(partition, self._policy, restored.incarnation)
+        counter = self._counter()
+        window, sheets = (counter.window, counter.sheets) if counter is not None else (None, None)
+        meter = PartitionMeter(partition, self._policy, restored.incarnation, window, sheets)
         tenants = TenantTelling(partition, meter.tenants, self._facts, self._topics)
-        metered = Metered(meter, Receipt(self._clock), tenants, Departures(self._traced))
+        metered = Metered(meter, Receipt(self._clock), tenants, Departures(self._traced), counter)
         others = tenants.restore(restored.rows)
         clock: MeterClock = as_stored(CLOCK_ROW, restored.rows.get(CLOCK_ROW, {}), MeterClock)
         rows = [as_stored(key, row, Partial | Minutes) for key, row in others.items() if key != CLOCK_ROW]
         metered.meter.restore(rows, clock)
         if restored.lost:
             clock.since = None  # records are gone: complete metering begins anew
-        await self._read_back(metered.meter.duplicates, restored)
+        await self._read_back(metered, restored)
         metered.meter.adopt(self._policy)  # another one may have come meanwhile
         self._partitions[partition] = metered
 
@@ -86,11 +99,12 @@ class Meter:
         metered = self._partitions[partition]
         metered.departures.note(records)
         raws = [record.value or b"" for record in records]
-        calls = self._intake.read_usage(raws)
-        if calls is not None:
-            self._fold(metered, partition, records, calls)
-        else:
-            self._take_apart(metered, partition, records, self._intake.read_batch(raws))
+        if not self._fold_lot(metered, records, raws):
+            calls = self._intake.read_usage(raws)
+            if calls is not None:
+                self._fold(metered, partition, records, calls)
+            else:
+                self._take_apart(metered, partition, records, self._intake.read_batch(raws))
         metered.meter.duplicates.trim(records[-1].offset + 1)
         self._count(metered, partition, records[-1].offset)
 
@@ -131,12 +145,17 @@ class Meter:
         """By the policy in force now."""
         return self._policy.canonical(name)
 
-    async def _read_back(self, window: DuplicateWindow, restored: Restored) -> None:
+    async def _read_back(self, metered: Metered, restored: Restored) -> None:
         async for records in restored.log.before(restored.position, WINDOW):
-            found = self._intake.read_batch([record.value or b"" for record in records])
-            for record, usage in zip(records, found, strict=True):
-                if type(usage) is Usage:
-                    window.seen(usage.id, record.offset, content(usage.model, usage.total_tokens))
+            raws = [record.value or b"" for record in records]
+            offsets = [record.offset for record in records]
+            lot = None if metered.counter is None else metered.counter.read(raws, offsets)
+            if lot is not None:
+                lot.note()
+                continue
+            found = zip(records, self._intake.read_batch(raws), strict=True)
+            usage = [(record.offset, call) for record, call in found if type(call) is Usage]
+            metered.meter.duplicates.of_calls([call for _, call in usage], [offset for offset, _ in usage])
 
     def _take_apart(self, metered: Metered, partition: int, records: Sequence[Record], found: Sequence[Any]) -> None:
         """A batch in which not everything is usage: stretch by stretch, in its order."""
@@ -147,6 +166,19 @@ class Meter:
             else:
                 for record, other in zip(of_run, alike, strict=True):
                     self._heed(metered, partition, record, other)
+
+    def _fold_lot(self, metered: Metered, records: Sequence[Record], raws: Sequence[bytes]) -> bool:
+        """Nearly all batches: plain events of usage, read and summed at once. False: nothing was done."""
+        if metered.counter is None:
+            return False
+        stamps = () if self._event_clock else [record.timestamp for record in records]
+        offsets = [record.offset for record in records]
+        lot = metered.counter.read(raws, offsets, stamps, self._clock(), APART)
+        if lot is None or not metered.meter.fold_lot(lot):
+            return False
+        if not self._event_clock:  # the last one speaks for all
+            metered.meter.compare(lot.newest, metered.receipt.of(records[-1], lot.newest))
+        return True
 
     def _fold(self, metered: Metered, partition: int, records: Sequence[Record], calls: Calls) -> None:
         offsets = [record.offset for record in records]
@@ -200,7 +232,10 @@ class Meter:
     def _tell(self, metered: Metered, row: Partial | Minutes) -> bytes:
         """Encodes at once, as the fold goes on in the row."""
         encoded = msgspec.json.encode(row)
-        metered.outputs.append(self._facts.encoded(row.scope, row.key, encoded))
+        told = self._facts.encoded(row.scope, row.key, encoded)
+        metered.outputs.append(told)
+        if self._ahead is not None and isinstance(row, Partial):
+            self._ahead(row, told, metered.departures.of(row.scope))
         return encoded
 
     def _watermark_at(self, meter: PartitionMeter, moment: Moment) -> Millis | None:
@@ -215,8 +250,16 @@ class Meter:
 class Metered:
     """A partition's meter with what its next flush will tell."""
 
-    def __init__(self, meter: PartitionMeter, receipt: Receipt, tenants: TenantTelling, departures: Departures) -> None:
+    def __init__(
+        self,
+        meter: PartitionMeter,
+        receipt: Receipt,
+        tenants: TenantTelling,
+        departures: Departures,
+        counter: Counter | None = None,
+    ) -> None:
         self.meter = meter
+        self.counter = counter
         self.receipt = receipt
         self.tenants = tenants
         self.departures = departures
@@ -230,11 +273,12 @@ class Metered:
         """What became of events since the last call."""
         before, now = self._counted, msgspec.structs.replace(self.meter.counts)
         self._counted = now
-        return [
+        found = [
             ("counted", now.counted - before.counted),
             ("duplicate", now.duplicates - before.duplicates),
             ("rejected", now.rejected - before.rejected),
         ]
+        return [(outcome, count) for outcome, count in found if count]
 
     def take(self) -> Flush | None:
         """Everything gathered, which then starts empty."""

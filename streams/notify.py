@@ -81,6 +81,7 @@ class Notify:
 
     name = "notify"
     interval = 0.0
+    lot = 500
 
     def __init__(
         self,

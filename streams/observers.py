@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import cache
 
 from rules.moment import Millis
 from streams.channels.outcome import UNDELIVERED, Progress
@@ -18,6 +19,9 @@ class DeliveryMetrics(DeliveryObserver):
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
+        self._handled = cache(
+            lambda step: (metrics.records.labels(step=step), metrics.handling_seconds.labels(step=step))
+        )
 
     def rebalanced(self, kept: int, taken: int) -> None:  # noqa: ARG002
         self._metrics.rebalances.inc()
@@ -37,8 +41,9 @@ class DeliveryMetrics(DeliveryObserver):
         self._metrics.flush_seconds.labels(step=step).observe(seconds)
 
     def handled(self, step: str, partition: int, records: int, seconds: float) -> None:  # noqa: ARG002
-        self._metrics.records.labels(step=step).inc(records)
-        self._metrics.handling_seconds.labels(step=step).inc(seconds)
+        counted, took = self._handled(step)
+        counted.inc(records)
+        took.inc(seconds)
 
 
 class PublishMetrics:
@@ -46,17 +51,16 @@ class PublishMetrics:
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        for outcome in Outcome:
-            metrics.redis_writes.labels(keys="decision", outcome=outcome.value)
-        for legacy in LegacyOutcome:
-            metrics.redis_writes.labels(keys="legacy", outcome=legacy.value)
+        writes = metrics.redis_writes
+        self._decisions = {outcome: writes.labels(keys="decision", outcome=outcome.value) for outcome in Outcome}
+        self._legacies = {outcome: writes.labels(keys="legacy", outcome=outcome.value) for outcome in LegacyOutcome}
         for trouble in Trouble:
             metrics.redis_troubles.labels(kind=trouble.value)
         for cause in Cause:
             metrics.redis_again.labels(cause=cause.value)
 
     def decision(self, outcome: Outcome, waited: Millis | None) -> None:
-        self._metrics.redis_writes.labels(keys="decision", outcome=outcome.value).inc()
+        self._decisions[outcome].inc()
         if waited is not None:
             self._metrics.publish_seconds.observe(waited / 1000)
 
@@ -64,7 +68,7 @@ class PublishMetrics:
         self._metrics.event_seconds.observe(taken / 1000)
 
     def legacy(self, outcome: LegacyOutcome) -> None:
-        self._metrics.redis_writes.labels(keys="legacy", outcome=outcome.value).inc()
+        self._legacies[outcome].inc()
 
     def again(self, cause: Cause, scopes: int) -> None:
         self._metrics.redis_again.labels(cause=cause.value).inc(scopes)

@@ -2,6 +2,7 @@
 
     usage ──> meter ──> facts ──> judge ──> publisher ──> Redis ──> gateway
     balances, controls ──> route ──┘  └──> decisions, decisions-latest, alerts ──> notify ──> Feishu, webhook
+      meter ┄┄┄┄┄ sums ┄┄┄┄┄> judge, where both are in one worker: as true as by Kafka, and sooner
               meter ──> sheets ──> rollups: a table for each tenant and day, which every worker answers from
     what cannot be read ──> dead-letters
 
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from rules.policy import Policy
 from rules.rulebook import Rulebook
 from streams.active import PolicyStep
+from streams.counting import MakeCounter, in_python
 from streams.dead_letters import DeadLetters
 from streams.facts_topic import FactsTopic
 from streams.judge import JudgeStep
@@ -43,6 +45,7 @@ class Parts:
     notify: Notify
     reread: Reread
     event_clock: bool
+    counter: MakeCounter = in_python
     traces: bool = False
     users: bool = False  # whether their names may stand in metrics
 
@@ -50,20 +53,31 @@ class Parts:
 def steps(parts: Parts) -> Sequence[PolicyStep]:
     """All steps of the pipeline, in the order in which an event meets them."""
     topics, facts = parts.topics, FactsTopic(parts.topics.facts, parts.partitions)
+    judge = JudgeStep(
+        topics,
+        parts.partitions,
+        parts.policy,
+        parts.rulebook,
+        parts.publisher,
+        parts.metrics,
+        event_clock=parts.event_clock,
+        spans=open_spans(parts.traces),
+    )
+    meter = Meter(
+        topics,
+        facts,
+        parts.policy,
+        parts.metrics,
+        event_clock=parts.event_clock,
+        traces=parts.traces,
+        counter=parts.counter,
+        ahead=judge.hear,
+    )
     return [
-        Meter(topics, facts, parts.policy, parts.metrics, event_clock=parts.event_clock, traces=parts.traces),
+        meter,
         _route("balances", topics.balances, facts, parts),
         _route("controls", topics.controls, facts, parts),
-        JudgeStep(
-            topics,
-            parts.partitions,
-            parts.policy,
-            parts.rulebook,
-            parts.publisher,
-            parts.metrics,
-            event_clock=parts.event_clock,
-            spans=open_spans(parts.traces),
-        ),
+        judge,
         RollupStep(topics, parts.policy, parts.metrics, parts.reread, users=parts.users, event_clock=parts.event_clock),
         parts.notify,
     ]

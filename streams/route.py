@@ -33,6 +33,7 @@ class Route:
     """Delivery step over `balances` or `controls` (`source` says which). Keeps no state but the partition's clock."""
 
     interval = 0.0
+    lot = 500
 
     def __init__(
         self,

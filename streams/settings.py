@@ -13,9 +13,14 @@ from urllib.parse import urlsplit
 from streams.log_lines import FORMATS
 
 DEFAULT_HTTP = "127.0.0.1:6066"
-NAMES = ("kafka", "redis", "policy", "http", "prefix", "log_format", "traces", "user_metrics")
+NAMES = ("kafka", "redis", "policy", "http", "prefix", "log_format", "traces", "user_metrics", "counting")
 VARIABLES = {name: f"BLASTDOOR_{name.upper()}" for name in NAMES}
-CHOICES = {"log_format": FORMATS, "traces": ("off", "on"), "user_metrics": ("off", "on")}
+CHOICES = {
+    "log_format": FORMATS,
+    "traces": ("off", "on"),
+    "user_metrics": ("off", "on"),
+    "counting": ("auto", "native", "python"),
+}
 
 
 _ADDRESS = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")  # without a port it is Kafka's own
@@ -41,6 +46,7 @@ class Settings:
     log_format: str = "human"
     traces: str = "off"  # whether trace contexts of usage records are handed on
     user_metrics: str = "off"  # whether names of users may stand in metrics
+    counting: str = "auto"  # native where the compiled core is there
     event_clock: bool = False
 
     @classmethod

@@ -38,7 +38,7 @@ class Trail(NamedTuple):
 
     def after(self, before: Trail | None) -> Trail:
         """Both together: the oldest record, the newest trace."""
-        if before is None:
+        if before is None or before is self:
             return self
         times = [sent for sent in (before.sent, self.sent) if sent is not None]
         return Trail(min(times, default=None), self.trace or before.trace)
@@ -74,6 +74,10 @@ class Departures:
                 if record.headers and (trace := read_trail(record.headers).trace) is not None:
                     self._traces.update((scope.encode(), trace) for scope in self._traced(record.value or b""))
 
+    def of(self, scope: str) -> Trail:
+        """What the next flush carries about a scope."""
+        return Trail(self._sent, self._traces.get(scope.encode()) if self._traces else None)
+
     def mark(self, outputs: Sequence[Output]) -> list[Output]:
         """The same outputs, those with news of a scope marked."""
         if self._sent is None:
@@ -98,12 +102,19 @@ class Arrivals:
 
     def __init__(self) -> None:
         self._trails: dict[str, Trail] = {}
+        self._headers: Sequence[tuple[str, bytes]] = ()  # of the fact before: what was sent together has the same
+        self._trail = NO_TRAIL
 
     def note(self, record: Record) -> None:
         """A fact arrived."""
         if record.headers and record.key:
-            scope = record.key.rsplit(b"|", 2)[0].decode(errors="replace")
-            self._trails[scope] = read_trail(record.headers).after(self._trails.get(scope))
+            if record.headers != self._headers:
+                self._headers, self._trail = record.headers, read_trail(record.headers)
+            self.expect(record.key.rsplit(b"|", 2)[0].decode(errors="replace"), self._trail)
+
+    def expect(self, scope: str, trail: Trail) -> None:
+        """There is news of a scope."""
+        self._trails[scope] = trail.after(self._trails.get(scope))
 
     def take(self, scope: str) -> Trail:
         """The trail of a scope that is ruled on."""

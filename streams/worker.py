@@ -26,6 +26,7 @@ from streams.channels.build import build_senders
 from streams.channels.timing import Timing
 from streams.channels.wire import Wire
 from streams.collector import spare_the_collector
+from streams.counting import MakeCounter
 from streams.day_shelf import DayShelf
 from streams.delivery.app import DeliveryApp, build_app, deliver
 from streams.delivery.log import PartitionLog, ends
@@ -88,12 +89,11 @@ class Desk:
             self.judge.report(f"model:{model}", lambda ruling: foreign_write(ruling, key))
 
 
-def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
+def work(settings: Settings, policy: Policy, rulebook: Rulebook, counter: MakeCounter) -> int:
     """Run a worker; the exit code. Raises BrokerUnavailable and TopicError before anything starts."""
     if rates := policy.left_to_gates():
         log.warning("%s bind gates only where their own file says the same", ", ".join(rates))
     partitions = asyncio.run(ensure_topics(settings.kafka, settings.prefix))
-    timing = asyncio.run(detect_timing(settings.kafka))
     metrics = Metrics()
     metrics.info.labels(version("blastdoor")).set(1)
     metrics.policy_in_force(policy.hash)
@@ -110,17 +110,11 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         reread=_rereading(settings),
         notify=_notify(settings, policy, metrics, wire, partitions, file_state),
         event_clock=settings.event_clock,
+        counter=counter,
         traces=settings.traces == "on",
         users=settings.user_metrics == "on",
     )
-    app = build_app(
-        f"{settings.prefix}.worker",
-        kafka=settings.kafka,
-        partitions=partitions,
-        session_timeout=timing.session_timeout,
-        fetch_max_wait_ms=timing.fetch_max_wait_ms,
-        observer=DeliveryMetrics(metrics),
-    )
+    app = _app(settings, partitions, metrics)
     made = steps(parts)
     for step in made:
         deliver(app, step)
@@ -147,6 +141,18 @@ def work(settings: Settings, policy: Policy, rulebook: Rulebook) -> int:
         _publishing(publisher, app),
         _notifying(parts.notify, wire),
         _reloading(app, watch),
+    )
+
+
+def _app(settings: Settings, partitions: int, metrics: Metrics) -> DeliveryApp:
+    timing = asyncio.run(detect_timing(settings.kafka))
+    return build_app(
+        f"{settings.prefix}.worker",
+        kafka=settings.kafka,
+        partitions=partitions,
+        session_timeout=timing.session_timeout,
+        fetch_max_wait_ms=timing.fetch_max_wait_ms,
+        observer=DeliveryMetrics(metrics),
     )
 
 

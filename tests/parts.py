@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 import subprocess
 from functools import cache
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 LITELLM = ROOT / ".cache" / "litellm" / "bin" / "litellm"
+CORE = ROOT / "native" / "counting.so"
 
 
 @cache
@@ -66,6 +68,17 @@ def chromium() -> str | None:
     return None if program() else f"none of {', '.join(PROGRAMS)} on the PATH"
 
 
+@cache
+def native() -> str | None:
+    if not CORE.exists():
+        return f"no {CORE.relative_to(ROOT)}, see `make native`"
+    try:
+        ctypes.CDLL(str(CORE))
+    except OSError as problem:
+        return str(problem)
+    return None
+
+
 PARTS: dict[str, Callable[[], str | None]] = {
     "embedded": embedded,
     "redis7": redis7,
@@ -74,4 +87,5 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "prometheus": prometheus,
     "litellm": litellm,
     "chromium": chromium,
+    "native": native,
 }

@@ -93,7 +93,7 @@ class Decision:
 
     def to_hash(self) -> dict[str, str]:
         """The fields of the Redis hash; unknown numbers are left out, and so is what no gateway needs."""
-        told = {name: _to_text(value) for name, value in self.to_dict().items() if name not in _TOPICS_ONLY}
+        told = {name: _to_text(value) for name in _FOR_GATES if _known(value := getattr(self, name))}
         return {"schema": str(SCHEMA)} | told
 
     def to_json(self) -> bytes:
@@ -111,7 +111,7 @@ class Decision:
         Raises UnknownSchemaError for a newer schema, ValueError for a damaged hash.
         """
         _check_schema(stored.get("schema"))
-        told = [name for name in _FIELDS if name in stored and name not in _TOPICS_ONLY]
+        told = [name for name in _FOR_GATES if name in stored]
         return _build({name: _from_text(name, stored[name]) for name in told})
 
     @classmethod
@@ -224,9 +224,12 @@ _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circul
 
 
 def _to_text(value: object) -> str:
+    """JSON, where it is no text; most of what a decision holds is written without the encoder."""
     if isinstance(value, str):
         return value
-    return str(value) if type(value) is int else _json(value)
+    if type(value) is int or type(value) is float:
+        return repr(value)
+    return _EMPTY.get(type(value), "") if not value else _json(value)
 
 
 def _from_text(name: str, text: str) -> Any:
@@ -322,6 +325,8 @@ _TOPICS_ONLY = frozenset(
         "will_expire",
     }
 )
+_FOR_GATES = tuple(name for name in _FIELDS if name not in _TOPICS_ONLY)
+_EMPTY = {bool: "false", dict: "{}", tuple: "[]"}
 
 
 def _check_schema(found: object) -> None:

@@ -7,7 +7,10 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable
 
 from aiohttp import web
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, generate_latest
+from prometheus_client.registry import Collector
+
+from streams.delivery.turns import Breath
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -68,12 +71,33 @@ async def serve(
 
 
 def _metrics(registry: CollectorRegistry, ready: Callable[[], bool], before: Callable[[], None]) -> Handler:
-    async def answer(_: web.Request) -> web.Response:
+    async def answer(request: web.Request) -> web.Response:
         ready()  # shows how far the partitions are on its way
         before()
-        return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+        names = request.query.getall("name[]", [])
+        asked = registry.restricted_registry(names) if names else registry
+        return web.Response(body=await page(asked), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     return answer
+
+
+async def page(registry: Collector) -> bytes:
+    """All families of metrics, one after the other: thousands of samples keep nobody waiting for the event loop."""
+    breath, families = Breath(), []
+    for family in registry.collect():
+        families.append(generate_latest(_Family(family)))
+        await breath()
+    return b"".join(families)
+
+
+class _Family(Collector):
+    """One alone."""
+
+    def __init__(self, family: Metric) -> None:
+        self._family = family
+
+    def collect(self) -> Iterable[Metric]:
+        return (self._family,)
 
 
 def _readiness(ready: Callable[[], bool]) -> Handler:

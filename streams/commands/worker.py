@@ -9,6 +9,7 @@ import click
 from streams.api.server import ListenError, check_free, split_address
 from streams.channels.build import ChannelError
 from streams.commands.misuse import MisuseError
+from streams.counting import counting_of
 from streams.delivery.run import configure_logging
 from streams.log_lines import FORMATS
 from streams.policy_file import PolicyError, default_rulebook, load_policy
@@ -35,6 +36,11 @@ Examples:
     help="Show names of users in metrics. [BLASTDOOR_USER_METRICS, off]",
 )
 @click.option(
+    "--counting",
+    type=click.Choice(["auto", "native", "python"]),
+    help="Count with the compiled core (auto: where it is) or without. [BLASTDOOR_COUNTING, auto]",
+)
+@click.option(
     "--clock",
     type=click.Choice(["wall", "event"]),
     default="wall",
@@ -50,6 +56,7 @@ def command(
     log_format: str | None,
     traces: str | None,
     user_metrics: str | None,
+    counting: str | None,
     clock: str,
 ) -> None:
     """Meter usage, judge limits, publish decisions to Redis and notify people."""
@@ -62,18 +69,20 @@ def command(
         log_format=log_format,
         traces=traces,
         user_metrics=user_metrics,
+        counting=counting,
     )
     configure_logging(form=settings.log_format)
     if clock == "event":
         settings = settings.on_event_clock()
     try:
         split_address(settings.http)
+        count = counting_of(settings.counting)
         loaded = load_policy(settings.policy)
         rulebook = default_rulebook(loaded)
         _check_free(settings.http)
         from streams.worker import work  # noqa: PLC0415 - Faust takes a while to import; a mistake is told at once
 
-        sys.exit(work(settings, loaded, rulebook))
+        sys.exit(work(settings, loaded, rulebook, count))
     except BrokerUnavailable as error:
         raise click.ClickException(str(error)) from error
     except (PolicyError, ChannelError, TopicError, ListenError) as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-BEHIND = 4_000  # records ahead of a partition, which take some 20 ms: fewer are always under way while records come in
+BEHIND = 20_000  # records ahead of a partition, which take some 60 ms to 0.2 s: fewer may be under way in a busy second
 LASTS_SECONDS = 2.0  # after a partition was last seen that far behind: flushes of many rows may take half of it
 
 

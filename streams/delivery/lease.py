@@ -6,7 +6,6 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -251,7 +250,10 @@ def _tick_after(began: float, interval: float) -> float:
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:
-    if seconds > 0:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await event.wait()
+    """For `event`, which time sets as well: a timeout would cancel, and costs as much again."""
+    if seconds > 0 and not event.is_set():
+        timer = asyncio.get_running_loop().call_later(seconds, event.set)
+        try:
+            await event.wait()
+        finally:
+            timer.cancel()

@@ -96,6 +96,7 @@ class Step(Protocol):
     name: str  # of the agent and its table
     topic: str
     interval: float  # least seconds between two flushes of a partition
+    lot: int  # most records to be handled at once: what takes some milliseconds at most, as all else waits meanwhile
 
     async def assigned(self, partition: int, restored: Restored) -> None:
         """Take a partition over; awaited before its first batch. May be cancelled: then `revoked` follows."""

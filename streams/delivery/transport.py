@@ -28,10 +28,9 @@ from streams.delivery.log import ends
 from streams.delivery.records import Packed, leave_packed, lots
 from streams.delivery.turns import Breath
 
-CHUNK = 500  # records handled between two turns of the event loop: what of them is in use fits a processor's caches
 # A broker answers a fetch as soon as there is one record: without a pause a busy topic is fetched a thousand times a
 # second. A record that comes alone finds nobody pausing.
-GATHER_SECONDS = 0.004
+GATHER_SECONDS = 0.010
 FRESH_MS = 2000  # what the broker said about the end of a log is believed for so long
 
 
@@ -222,9 +221,10 @@ class BatchConsumer(driver.Consumer):
     async def _deliver(self, fetched: Fetched) -> None:
         if fetched.seeks != self.seeks:
             return
+        changelogs = self.app.tables.changelog_topics  # Faust makes them a set each time
         for tp, batches in fetched.items():
             lease = self.delivery.leases.get(tp)
-            if tp.topic in self.app.tables.changelog_topics:
+            if tp.topic in changelogs:
                 # In any case: nobody will seek back for them.
                 self.delivery.restore(tp, (record for batch in batches for record in batch.records()))
             elif lease is not None and lease.started:
@@ -234,7 +234,7 @@ class BatchConsumer(driver.Consumer):
 
     async def _handle(self, lease: Lease, batches: list[Packed], fetched: Fetched) -> None:
         explained = self._is_stale(fetched)
-        for records in lots(batches, CHUNK):
+        for records in lots(batches, lease.step.lot):
             if not explained and records[0].offset != lease.position:
                 await self._explain_gap(lease, records[0].offset)
             explained = True

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Self
 
-STRETCH = 0.002  # seconds: shorter ones cost more turns than they spare waiting
+STRETCH = 0.004  # seconds: shorter ones cost more turns than they spare waiting
 
 Clock = Callable[[], float]
 

@@ -16,7 +16,7 @@ EVENT_LIFE: Millis = HOUR
 
 LIFE: Millis = DECISION_TTL_SECONDS * SECOND
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
 def decision_call(keys: Keys, decision: Decision, lives: Millis) -> Call:

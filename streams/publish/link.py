@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Sequence
 from typing import Any, TypeVar
 
 from redis.asyncio import Redis
+from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import ResponseError
 
 from streams.publish.scripts import ALL, Call
 
@@ -43,14 +45,30 @@ class Link:
         for script in ALL:
             await self.patiently(self.redis.script_load(script.text))
 
+    async def call(self, calls: Sequence[Call]) -> list[Any]:
+        """The answers of scripts, asked together. An error reply is an answer, too."""
+        return await self.patiently(self._called(b"".join([call.to_wire() for call in calls]), len(calls)))
+
     async def ask(self, calls: Sequence[Call], *commands: tuple[str, ...]) -> list[Any]:
-        """The answers of one pipeline, first of `calls`, then of plain `commands`. An error reply is an answer, too."""
+        """The same with plain `commands` behind them, through a pipeline of the client, which knows how to read what
+        they answer and takes longer."""
         async with self.redis.pipeline(transaction=False) as pipe:
             for script, keys, args in calls:
                 pipe.evalsha(script.sha, len(keys), *keys, *args)
             for command in commands:
                 pipe.execute_command(*command)
             return await self.patiently(pipe.execute(raise_on_error=False))
+
+    async def _called(self, wire: bytes, count: int) -> list[Any]:
+        """Whatever ends the reading half-way also ends the connection: no answer is left to the next who asks."""
+        pool = self.redis.connection_pool
+        connection = await pool.get_connection()  # type: ignore[no-untyped-call]
+        connection.socket_timeout = None  # `patiently` has the clock; the client would have one for each answer
+        try:
+            await connection.send_packed_command(wire, check_health=False)
+            return [await _answer(connection) for _ in range(count)]
+        finally:
+            await pool.release(connection)
 
     async def scan(self, cursor: int, pattern: str, count: int) -> tuple[int, list[str]]:
         """One step over the keys: where the next one begins (0: that was the last), and the names that match."""
@@ -88,6 +106,13 @@ class Link:
     async def hang_up(self) -> None:
         """Drop all connections: the next one may find another server behind the same name."""
         await self.patiently(self.redis.connection_pool.disconnect(inuse_connections=True))
+
+
+async def _answer(connection: AbstractConnection) -> Any:
+    try:
+        return await connection.read_response()
+    except ResponseError as error:
+        return error
 
 
 def _cancellations() -> int:

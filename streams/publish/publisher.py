@@ -187,7 +187,7 @@ class Publisher:
     async def _write(self, taken: list[Taken]) -> None:
         calls = [self._calls(each.entry) for each in taken]
         try:
-            answers = iter(await self._link.ask([call for of_entry in calls for call in of_entry.values()]))
+            answers = iter(await self._link.call([call for of_entry in calls for call in of_entry.values()]))
         except BaseException:
             self._backlog.give_back(taken)
             raise

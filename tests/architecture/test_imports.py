@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.tree import ROOT, imports, module, parsed, sources, within
+from tests.architecture.tree import PRODUCT, ROOT, imports, module, parsed, sources, within
 
 # What the core may take from the standard library: values and arithmetic. No clock, no chance, no files, no network.
 PURE = {
@@ -20,6 +20,11 @@ PURE = {
     "zoneinfo",
 }  # fmt: skip
 CORE_WHEELS = {"msgspec", "cel"}
+
+# What the counting core in Rust is called with, and what it stands in for.
+NATIVE = PURE | {"array", "ctypes", "msgspec", "native", "pathlib", "rules", "weakref"}
+# Who may know that there is one: what counts, and what measures. Everybody else sees the same results from either.
+COUNTING = ("streams.counting", "streams.meter", "bench")
 SHELL = {
     "aiokafka",
     "cel",
@@ -27,6 +32,7 @@ SHELL = {
     "faust",
     "mode",
     "msgspec",
+    "native",
     "prometheus_client",
     "rich",
     "rules",
@@ -61,7 +67,19 @@ def test_the_core_asks_nobody_the_time() -> None:
     assert {str(path): found for path in sources("rules") if (found := called(path) & IMPURE_CALLS)} == {}
 
 
-@pytest.mark.parametrize("top", ["rules", "streams"])
+def test_the_native_side_imports_only_values() -> None:
+    """`native` takes what a call into a library needs, msgspec and the core: nothing of the shell."""
+    named = {(str(path), name) for path in sources("native") for name in imports(path)}
+    assert {(path, name) for path, name in named if not within(name, *NATIVE)} == set()
+
+
+def test_few_know_of_the_native_side() -> None:
+    """Only what counts imports `native`, so that Python can count in its place."""
+    knowing = {module(path) for path in sources(*PRODUCT) if any(within(name, "native") for name in imports(path))}
+    assert {name for name in knowing if not within(name, "native", *COUNTING)} == set()
+
+
+@pytest.mark.parametrize("top", ["native", "rules", "streams"])
 def test_there_is_a_reading_order(top: str) -> None:
     """No module imports one that imports it: whoever reads in order meets nothing unknown."""
     ours = {module(path): path for path in sources(top)}
@@ -76,7 +94,7 @@ def test_nothing_leans_on_the_top() -> None:
     """`pipeline` puts everything together; only what starts a worker imports it."""
     leaning = {
         module(path)
-        for path in sources("rules", "streams", "gateway")
+        for path in sources("native", "rules", "streams", "gateway")
         if any(within(name, *TOP) for name in imports(path)) and not within(module(path), *TOP, *STARTERS)
     }
     assert leaning == set()
@@ -86,7 +104,7 @@ def test_one_module_reads_the_environment() -> None:
     """Only `streams/settings.py` knows environment variables."""
     reading = {
         str(path)
-        for path in sources("rules", "streams")
+        for path in sources("native", "rules", "streams")
         for node in ast.walk(parsed(path))
         if (isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv", "environb"})
         or (isinstance(node, ast.ImportFrom) and {alias.name for alias in node.names} & {"environ", "getenv"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tests.architecture.tree import PRODUCT, parsed, sources, text
+from tests.architecture.tree import PRODUCT, files, parsed, sources, text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +29,13 @@ def test_files_are_read_in_one_sitting() -> None:
     """No file is longer than 400 lines."""
     lengths = {str(path): len(text(path).splitlines()) for path in sources(*PRODUCT, "tests")}
     assert {path: lines for path, lines in lengths.items() if lines > FILE_LINES} == {}
+
+
+def test_rust_is_held_to_the_same() -> None:
+    """Files of the counting core are as short, and their first line says what they are for."""
+    rust = {str(path): text(path).splitlines() for path in files() if path.suffix == ".rs"}
+    assert {path: len(lines) for path, lines in rust.items() if len(lines) > FILE_LINES} == {}
+    assert [path for path, lines in rust.items() if not lines or not lines[0].startswith("//! ")] == []
 
 
 def test_functions_fit_a_screen() -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = ("rules", "streams", "gateway", "bench", "dashboards")
+PRODUCT = ("native", "rules", "streams", "gateway", "bench", "dashboards")
 
 
 @cache
@@ -57,8 +57,12 @@ def _from(node: ast.ImportFrom, package: str) -> set[str]:
     """`from rules import pool` names `rules.pool` when that is a module, else `rules`."""
     kept = package.split(".")[: len(package.split(".")) - node.level + 1]
     base = ".".join([*kept, node.module] if node.module else kept) if node.level else str(node.module)
-    ours = {module(path) for path in sources(*PRODUCT)}
-    return {full if (full := f"{base}.{alias.name}") in ours else base for alias in node.names}
+    return {full if (full := f"{base}.{alias.name}") in _ours() else base for alias in node.names}
+
+
+@cache
+def _ours() -> frozenset[str]:
+    return frozenset(module(path) for path in sources(*PRODUCT))
 
 
 def within(name: str, *tops: str) -> bool:

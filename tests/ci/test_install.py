@@ -21,7 +21,7 @@ def install(directory: Path, interpreter: str) -> subprocess.CompletedProcess[st
     """`make install` in a directory that has only what it needs."""
     (directory / ".ci").mkdir()
     (directory / "gateway").mkdir()
-    for name in ("Makefile", ".ci/install"):
+    for name in ("Makefile", ".ci/install", ".ci/native"):
         shutil.copy(ROOT / name, directory / name)
     for name in ("requirements.lock", "pyproject.toml", "gateway/pyproject.toml"):
         (directory / name).touch()

@@ -111,6 +111,18 @@ def test_what_is_copied_exists_and_gets_in(name: str) -> None:
     assert all(re.search(r":\d+\.\d+\.\d+", line) for line in lines if line.startswith("FROM") and "AS" in line)
 
 
+def test_the_image_counts_in_rust() -> None:
+    """The core is compiled for the system that the image has, from our sources alone, and put where it is sought."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    images = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
+    assert [image.split(":")[0] for image in images] == ["rust", "python", "python"]
+    assert {image.rpartition("-")[2] for image in images} == {"bookworm"}
+    (options,) = re.findall(r"^RUN cargo build (.*)$", text, re.MULTILINE)
+    assert {"--release", "--locked", "--offline"} <= set(options.split())
+    python = "".join(re.findall(r"python:(\d+\.\d+)", images[-1]))
+    assert f" /opt/blastdoor/lib/python{python}/site-packages/native/counting.so\n" in text.split("\nFROM ")[-1]
+
+
 def test_the_image_holds_no_tools_of_development() -> None:
     """Its lock is a part of the big one: the same versions, and neither tests nor embedded servers."""
 

@@ -60,7 +60,8 @@ def run(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_what_runs_is_what_was_built(installed: Path) -> None:
     """Not the tree, which may be installed here as well."""
     code = (
-        "import streams, rules, blastdoor_gateway; print(streams.__file__, rules.__file__, blastdoor_gateway.__file__)"
+        "import streams, rules, native, blastdoor_gateway as gateway;"
+        "print(*(each.__file__ for each in (streams, rules, native, gateway)))"
     )
     argv = [sys.executable, "-c", code]
     found = subprocess.run(

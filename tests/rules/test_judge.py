@@ -142,13 +142,18 @@ def test_usage_far_from_a_limit_is_ruled_on_at_a_pace(judge: Judge) -> None:
     assert not judge.is_waiting
 
 
-def test_other_rulings_lift_no_pace(judge: Judge) -> None:
-    """However often a scope is ruled on for other reasons, usage waits for its pace as before."""
+def test_other_rulings_have_no_part_in_the_pace(judge: Judge) -> None:
+    """However often a scope is ruled on for other reasons, usage is ruled on three times at once, and then waits."""
     for tokens in range(1, 9):
         judge.apply(used("model:m", tokens))
         judge.attend("model:m")
         judge.rule(T0, pace=150)
-    judge.apply(used("model:m", 9))
+    for tokens in range(9, 12):
+        judge.apply(used("model:m", tokens))
+        assert [outcome.ruling.used for outcome in judge.rule(T0, pace=150)] == [tokens]
+    judge.attend("model:m")
+    judge.rule(T0, pace=150)
+    judge.apply(used("model:m", 12))
 
     assert judge.rule(T0, pace=150) == []
     assert judge.is_waiting

@@ -18,8 +18,9 @@ class Log:
     def __init__(self) -> None:
         self.facts: list[Fact] = []
 
-    def apply(self, fact: Fact) -> None:
+    def apply(self, fact: Fact) -> bool:
         self.facts.append(fact)
+        return True
 
 
 def streams(ticks: int) -> list[list[Fact]]:

@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
+from native.counter import Counter as NativeCounter
 from rules.counter import Counter
 from rules.dead_letter import DeadLetter
 from rules.facts import Fact, Minutes, Partial, Tally, Watermark
@@ -22,6 +23,7 @@ from rules.rollup import Part, Rollups
 from rules.rulebook import Rulebook
 from rules.sheet_keeping import SheetKeeper
 from streams.active import Active
+from streams.counting import in_python
 from streams.delivery.step import Moment
 from streams.facts_topic import FactsTopic
 from streams.meter import Meter
@@ -32,6 +34,12 @@ from tests.streams.partition import Partition
 NOON = 1_786_593_600_000
 DAY_OF_NOON = "2026-08-13"
 TOPICS = Topics("t")
+
+
+@pytest.fixture(autouse=True, params=[in_python, pytest.param(NativeCounter, marks=pytest.mark.native)])
+def _counting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of this holds however is counted."""
+    monkeypatch.setitem(Meter.__init__.__kwdefaults__, "counter", request.param)
 
 
 def partition(*, event_clock: bool = False, registry: CollectorRegistry | None = None) -> Partition:

@@ -17,7 +17,7 @@ from rules.records import Control, ControlAction
 from rules.rollup import Part, Rollup
 from streams.delivery.step import Moment, Output, Record, Restored
 from streams.metrics import Metrics
-from streams.rollups import RollupStep
+from streams.rollups import MOST_AT_ONCE, RollupStep
 from streams.topics import Topics
 from tests.streams.partition import Stored
 
@@ -26,11 +26,13 @@ DAY = "2026-08-13"
 TOPICS = Topics("t")
 
 
-def part(tokens: int, *, offset: int = 1, partition: int = 0, day: str = DAY, **users: int) -> bytes:
+def part(
+    tokens: int, *, offset: int = 1, partition: int = 0, day: str = DAY, tenant: str = "acme", **users: int
+) -> bytes:
     named = {user: [amount, 1, 0, 0, 0, 0, 0] for user, amount in users.items()}
     whole = [tokens, 1, 0, 0, 0, 0, 0]
     sheet = Sheet({"m": whole}, {"": whole}, named or {"": whole}, {"": whole}, [[0] * 7] * 4)
-    return msgspec.json.encode(Part("acme", day, partition, 0, offset, sheet))
+    return msgspec.json.encode(Part(tenant, day, partition, 0, offset, sheet))
 
 
 def forget(user: str, number: int = 1) -> bytes:
@@ -67,9 +69,9 @@ class Tables:
     def hear(self, *values: bytes) -> None:
         self.step.handle(0, [Stored(number, value, 0) for number, value in enumerate(values)])
 
-    def flush(self, now: int = NOON, *, dies: bool = False) -> list[Output]:
+    def flush(self, now: int = NOON, *, dies: bool = False, whole: bool = True) -> list[Output]:
         """The outputs are sent before the rows are stored."""
-        flush = self.step.flush(0, Moment(0, True, now))
+        flush = self.step.flush(0, Moment(0, True, now, whole))
         for output in flush.outputs if flush else ():
             self.kept[output.key] = output.value or b""
         for name, row in () if flush is None or dies else flush.rows.items():
@@ -100,6 +102,24 @@ async def test_parts_make_one_table_through_a_crash() -> None:
     tables.hear(part(10, offset=4))
     tables.flush()
     assert tables.table().sheet.total()[0] == 17
+
+
+async def test_many_tables_are_told_a_few_at_a_time() -> None:
+    """What a whole flush finds changed is told by it and the next ones, each table once; a crash between tells all."""
+    tables = Tables()
+    await tables.start()
+    tables.hear(*(part(5, tenant=f"t{number:03}") for number in range(2 * MOST_AT_ONCE + 1)))
+    first, asked = tables.flush(), tables.touched
+    tables.hear(part(6, offset=2, tenant="t000"))  # with the next round
+    assert (len(first), asked) == (MOST_AT_ONCE, 1)
+    rest = tables.flush(whole=False) + tables.flush(whole=False)
+    assert tables.touched == 2
+    assert sorted(output.key for output in first + rest) == sorted(tables.kept)
+    assert tables.flush(whole=False) == []
+    assert [output.key for output in tables.flush()] == [f"{DAY}|t000".encode()]
+    await tables.start()
+    again = tables.flush() + tables.flush(whole=False) + tables.flush(whole=False)
+    assert {output.key for output in again} == set(tables.kept)
 
 
 async def test_a_foreign_record_stops_nothing() -> None:

@@ -32,6 +32,7 @@ class Counting:
     name = "counting"
     topic = TOPIC
     interval = 0.02
+    lot = 500
 
     def __init__(self) -> None:
         self.counts: dict[int, Counter[str]] = {}

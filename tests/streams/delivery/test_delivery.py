@@ -39,7 +39,7 @@ class Table:
 class Step:
     """Remembers what it was told."""
 
-    name, topic, interval = "step", "source", 0.0
+    name, topic, interval, lot = "step", "source", 0.0, 500
 
     def __init__(self) -> None:
         self.gone: list[int] = []

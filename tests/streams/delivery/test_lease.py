@@ -75,7 +75,7 @@ def position(rows: dict[bytes, bytes]) -> int:
 class Summing:
     """Stores the number of records handled."""
 
-    name, topic, interval = "summing", "t", 0.0
+    name, topic, interval, lot = "summing", "t", 0.0, 500
 
     def __init__(self) -> None:
         self.total = 0

@@ -23,10 +23,10 @@ SOURCE, CHANGELOG = TP("source", 0), TP("changelog", 0)
 class Lease:
     """What a partition in hand takes."""
 
-    step = SimpleNamespace(topic="source", name="step")
     partition = 0
 
-    def __init__(self, position: int, *, started: bool = True) -> None:
+    def __init__(self, position: int, *, started: bool = True, lot: int = 500) -> None:
+        self.step = SimpleNamespace(topic="source", name="step", lot=lot)
         self.position = position
         self.started = started
         self.batches: list[list[int]] = []
@@ -72,10 +72,9 @@ def fetched(
     return batch
 
 
-async def test_a_batch_is_handled_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_batch_is_handled_in_lots() -> None:
     """The event loop has its turn after so many records; nothing is left out or repeated."""
-    monkeypatch.setattr(transport, "CHUNK", 3)
-    lease = Lease(0)
+    lease = Lease(0, lot=3)
     await consumer(lease)._deliver(fetched(*range(8)))
     assert lease.batches == [[0, 1, 2], [3, 4, 5], [6, 7]]
 
@@ -104,10 +103,9 @@ async def test_nothing_is_handled_while_the_flow_is_stopped() -> None:
     assert lease.batches == []
 
 
-async def test_the_rest_of_a_batch_is_left_when_a_rebalance_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two chunks everything may change."""
-    monkeypatch.setattr(transport, "CHUNK", 2)
-    lease = Lease(0)
+async def test_the_rest_of_a_batch_is_left_when_a_rebalance_begins() -> None:
+    """Between two lots everything may change."""
+    lease = Lease(0, lot=2)
     running = consumer(lease)
 
     async def begin_rebalance() -> None:
