@@ -125,11 +125,6 @@ class Rollups:
         self._changed.update(table for table in self._parts if table[1] == wish.tenant)
         return True
 
-    def take_changed(self, now: Millis) -> list[Rollup]:
-        """The tables that changed since the last call."""
-        self.begin_round()
-        return self.take_due(now, len(self._due))
-
     def begin_round(self) -> None:
         """What has changed until now is due; one that was due already is not due twice."""
         self._due |= dict.fromkeys(sorted(self._changed))
@@ -143,12 +138,12 @@ class Rollups:
         return [self._rolled_up(table, now) for table in taken]
 
     @property
-    def due(self) -> int:
-        """How many tables of the round are left."""
-        return len(self._due)
+    def is_due(self) -> bool:
+        """Whether tables of the round are left."""
+        return bool(self._due)
 
     @property
-    def changed(self) -> int:
+    def changed_count(self) -> int:
         """How many tables a round would begin with."""
         return len(self._changed)
 
@@ -157,7 +152,8 @@ class Rollups:
         self.closed_before = max(self.closed_before, day)
         gone = self._over(day) if self._oldest < day else []
         keys = [_key(partition, table) for table in gone for partition in self._parts.pop(table)]
-        wishes = [wish for wish in self.forgettings.values() if wish.done and wish.day < day]
+        over = min(day, self._oldest or day)  # a table that is yet to be told must not show the name again
+        wishes = [wish for wish in self.forgettings.values() if wish.done and wish.day < over]
         for wish in wishes:
             del self.forgettings[wish.id]
         return keys + [wish.key for wish in wishes]

@@ -23,7 +23,7 @@ def counting_of(wanted: str) -> MakeCounter:
         return Counter
     if wanted == "native":
         raise SettingsError(f"BLASTDOOR_COUNTING is native, but {PATH} was not built, or for another version")
-    log.info("counting in Python: three times as fast with the compiled core (docs/deploy.md)")
+    log.info("counting in Python: two to three times as fast with the compiled core (docs/deploy.md)")
     return in_python
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from rules.alerts import Alert
 from rules.engine_watch import EngineWatch
 from rules.fact_check import read_fact
-from rules.facts import GLOBAL, Partial, Scope
+from rules.facts import GLOBAL, Minutes, Partial, Scope
 from rules.judge import Judge
 from rules.lockstep import LockStep
 from rules.moment import LATEST, Millis
@@ -82,6 +82,7 @@ class JudgeStep:
         self._touch: dict[int, Callable[[], None]] = {}
         self._unshown: dict[str, Ruling] = {}
         self._arrivals: dict[int, Arrivals] = {}
+        self._read_up: set[int] = set()  # partitions that were once read to their end
         self._heard: dict[int, dict[bytes | None, bytes | None]] = {}  # before they came, by key
         metrics.expect_rules(rulebook)
 
@@ -99,6 +100,7 @@ class JudgeStep:
         self._touch[partition] = restored.touch
         self._arrivals[partition] = Arrivals()
         self._heard[partition] = {}
+        self._read_up.discard(partition)
 
     def handle(self, partition: int, records: Sequence[Record]) -> None:
         """Merge a batch of facts. What cannot be one of ours becomes a dead letter and stops nothing."""
@@ -117,23 +119,26 @@ class JudgeStep:
             elif bench.add(found):
                 arrivals.note(record)
 
-    def hear(self, partial: Partial, told: Output, trail: Trail) -> None:
-        """Take sums of a meter in this worker before they come by Kafka, if their judge is here as well.
+    def hear(self, row: Partial | Minutes, told: Output, trail: Trail) -> None:
+        """Take a row of a meter in this worker before it comes by Kafka, if its judge is here as well.
 
-        They are as true as they will be then: the log they were summed from is safe, whoever sums it again finds the
-        same, and sums only grow. What comes later is old news.
+        It is as true as it will be then: the log it was summed from is safe, whoever sums it again finds the same, and
+        sums only grow. What comes later is old news. Sums and the minutes they stand for are heard one after another as
+        they would come; a judge who has yet to read what was told before hears nothing.
         """
-        bench = None if told.partition is None else self._benches.get(told.partition)
-        if bench is None or told.partition is None or self._event_clock:  # a recording is ruled on in its own order
+        partition = told.partition
+        if partition is None or partition not in self._read_up or self._event_clock:  # a recording has its own order
             return
-        self._heard[told.partition][told.key] = told.value
-        if bench.add(partial.snapshot()):
-            self._arrivals[told.partition].expect(partial.scope, trail)
-            self._touch[told.partition]()
+        if self._benches[partition].add(row.snapshot()):
+            self._heard[partition][told.key] = told.value
+            self._arrivals[partition].expect(row.scope, trail)
+            self._touch[partition]()
 
     def flush(self, partition: int, moment: Moment) -> Flush | None:
         """Rule on what was touched, publish, and hand over what the topics and the table must keep."""
         bench, arrivals = self._benches[partition], self._arrivals[partition]
+        if moment.at_end:
+            self._read_up.add(partition)
         outputs = [output for ruled in bench.rule(moment.now) for output in self._tell(bench.judge, ruled, arrivals)]
         if bench.judge.is_waiting:
             self._touch[partition]()
@@ -154,6 +159,7 @@ class JudgeStep:
         self._touch.pop(partition, None)
         self._arrivals.pop(partition, None)
         self._heard.pop(partition, None)
+        self._read_up.discard(partition)
         self._refused.pop(partition, None)
         for scope in bench.judge.books if bench else ():
             self._forget(scope)
@@ -161,7 +167,6 @@ class JudgeStep:
     def adopt(self, active: Active) -> None:
         """Rule on every scope anew under this policy, with all that is known of it."""
         self._policy, self._rulebook = active.policy, active.rulebook
-        self._metrics.expect_rules(active.rulebook)
         self._metrics.expect_rules(active.rulebook)
         for partition, bench in self._benches.items():
             bench.adopt(active.policy, active.rulebook)

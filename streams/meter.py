@@ -34,8 +34,8 @@ from streams.wall_clock import wall_clock
 
 CLOCK_ROW = "clock"
 
-Ahead = Callable[[Partial, Output, Trail], None]
-"""Called with sums that go on changing, the fact that tells of them, and where they came from."""
+Ahead = Callable[[Partial | Minutes, Output, Trail], None]
+"""Called with a row that goes on changing, the fact that tells of it, and where it came from."""
 
 log = logging.getLogger(__name__)
 
@@ -61,8 +61,8 @@ class Meter:
         counter: MakeCounter = in_python,
         ahead: Ahead | None = None,
     ) -> None:
-        """`traces`: hand on the trace contexts of usage records. `counter`: what counts lots; None: in Python.
-        `ahead`: a judge who is told of sums before Kafka is."""
+        """`traces`: hand on the trace contexts of usage records. `counter`: makes what counts a partition's
+        lots, or None: in Python. `ahead`: judges who are told before Kafka is."""
         self.topic = topics.usage
         self._dead_letters = DeadLetters(topics.dead_letters, topics.usage, metrics)
         self._facts = facts
@@ -234,7 +234,7 @@ class Meter:
         encoded = msgspec.json.encode(row)
         told = self._facts.encoded(row.scope, row.key, encoded)
         metered.outputs.append(told)
-        if self._ahead is not None and isinstance(row, Partial):
+        if self._ahead is not None:
             self._ahead(row, told, metered.departures.of(row.scope))
         return encoded
 

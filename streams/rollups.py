@@ -112,7 +112,7 @@ class RollupStep:
         for rollup in desk.tables.take_due(moment.now, MOST_AT_ONCE):
             desk.shares.note(rollup)
             outputs.append(self._output(partition, rollup))
-        if desk.tables.due:
+        if desk.tables.is_due:
             desk.touch()
         if not moment.whole:
             return Flush(outputs) if outputs else None
@@ -198,7 +198,7 @@ class Desk:
 
     def begin_round(self, now: Millis) -> None:
         """Have what changed be told, if that is little or some time ago."""
-        if self.tables.changed <= MOST_AT_ONCE or not 0 <= now - self._began < ROUND_MS:
+        if self.tables.changed_count <= MOST_AT_ONCE or not 0 <= now - self._began < ROUND_MS:
             self.tables.begin_round()
             self._began = now
 

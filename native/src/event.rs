@@ -91,8 +91,8 @@ fn is_usage_once(cursor: &mut Cursor, is_usage: bool) -> Option<bool> {
     (!is_usage && span.of(cursor.lot) == b"usage").then_some(true)
 }
 
-#[inline(always)]
 /// Of a field that stands twice the last one counts, and each must be sound.
+#[inline(always)]
 fn field(cursor: &mut Cursor, key: Span, event: &mut Event) -> Option<()> {
     match key.of(cursor.lot) {
         b"id" => event.id = cursor.name(LONGEST_NAME)?,

@@ -1,6 +1,5 @@
 //! What passes between Python and here: pointers that are good for the length of a call, and answers that hold until a
-//! counter's next one. What is unsafe is here, and in the two files of calls the use
-//! of it.
+//! counter's next one. What is unsafe is here, and its use in the two files of calls.
 
 use std::collections::HashSet;
 use std::panic::{catch_unwind, AssertUnwindSafe};

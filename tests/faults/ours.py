@@ -56,6 +56,7 @@ class Counting:
     """Counts the records of its topic; not idempotent on purpose."""
 
     interval = 0.0
+    lot = 500
 
     def __init__(self, name: str) -> None:
         self.name = name

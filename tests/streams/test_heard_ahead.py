@@ -24,13 +24,15 @@ TOKENS = 5  # of each call
 class Worker:
     """A meter and the judge of its model in one process."""
 
-    def __init__(self, *, event_clock: bool = False) -> None:
+    def __init__(self, *, event_clock: bool = False, read_up: bool = True) -> None:
         self.policy: Policy = load_policy(None)
         self.desk = Desk()
         self.event_clock = event_clock
         self.calls = self.told = 0
         self.judged = Partition(self._judge)
         self.metered = Partition(self._meter)
+        if read_up:
+            self.judged.flush(NOON)
 
     def use(self, sent: int = NOON) -> None:
         """One more call is metered."""
@@ -91,6 +93,28 @@ def test_what_is_heard_ahead_is_ruled_on_once() -> None:
     assert worker.bring() == 1
     worker.judged.flush(NOON, whole=False)
     assert len(worker.desk.offered) == 1
+
+
+def test_minutes_are_heard_with_their_sums() -> None:
+    """A sum that names its tokens as placed comes with the minutes they are in: what a judge keeps has both."""
+    worker = Worker()
+    for whole in (False, True):
+        worker.use()
+        worker.tell(whole=whole)
+        worker.judged.flush(NOON)
+        rows = {key: row for key, row in worker.judged.rows.items() if row and "model:m|0|" in key}
+        unplaced = sum(row["unplaced"] for row in rows.values() if "unplaced" in row)
+        placed = sum(sum(row["tokens"]) for row in rows.values() if "tokens" in row)
+        assert (unplaced, placed) == ((0, 2 * TOKENS) if whole else (TOKENS, 0))
+
+
+def test_who_has_yet_to_read_hears_nothing() -> None:
+    """Minutes that were told before may be among what a judge that has just taken over has not read."""
+    worker = Worker(read_up=False)
+    worker.use()
+    worker.tell(whole=False)
+    worker.judged.flush(NOON)
+    assert worker.desk.offered == []
 
 
 def test_a_recording_is_ruled_on_in_its_own_order() -> None:

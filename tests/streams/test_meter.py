@@ -29,6 +29,7 @@ from streams.facts_topic import FactsTopic
 from streams.meter import Meter
 from streams.metrics import Metrics
 from streams.topics import Topics, facts_partition
+from tests.rules.tenants.calls import rolled_up
 from tests.streams.partition import Partition
 
 NOON = 1_786_593_600_000
@@ -86,7 +87,7 @@ def by_tenant(found: Partition) -> tuple[int, int]:
     for output in found.sent:
         if output.topic == TOPICS.sheets:
             tables.merge(msgspec.json.decode(output.value or b"", type=Part))
-    return counter.total(), sum(rollup.sheet.total(2)[0] for rollup in tables.take_changed(0))
+    return counter.total(), sum(rollup.sheet.total(2)[0] for rollup in rolled_up(tables))
 
 
 def by_minute(found: Partition) -> int:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from rules.cells import Cell, Sheet, add_up
 from rules.records import Usage
+from rules.rollup import Rollup, Rollups
 
 DAY = "2026-08-13"
 HOSTILE = ("😀" * 10_000, '=HYPERLINK("http://x")', 'a,"b"\n;', "", "|", "…other", "\t+1")
@@ -52,3 +53,9 @@ def expected(found: list[Usage]) -> Cell:
 def totals(sheets: dict[str, Sheet]) -> list[Cell]:
     """The sums over all tenants, once for each dimension."""
     return [add_up(sheet.total(place) for sheet in sheets.values()) for place in range(4)]
+
+
+def rolled_up(tables: Rollups) -> list[Rollup]:
+    """All tables that changed since the last call."""
+    tables.begin_round()
+    return tables.take_due(0, most=1_000_000)

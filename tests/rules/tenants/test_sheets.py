@@ -13,10 +13,10 @@ from rules import sheet_keeping, tenant_sheets
 from rules.cells import LONGEST, Sheet, merged, shortened
 from rules.facts import Tally
 from rules.records import Usage
-from rules.rollup import Part, Rollups
+from rules.rollup import Forgetting, Part, Rollups
 from rules.sheet_keeping import NOBODYS, SheetKeeper
 from rules.tenant_sheets import CROWD, TenantSheets
-from tests.rules.tenants.calls import DAY, HOSTILE, call, calls, expected, totals
+from tests.rules.tenants.calls import DAY, HOSTILE, call, calls, expected, rolled_up, totals
 
 
 def folded(found: list[Usage], **bounds: Any) -> TenantSheets:
@@ -110,7 +110,7 @@ def test_crashes_lose_and_repeat_nothing(log: list[Usage], course: list[tuple[in
         tables = Rollups(most=3)
         for part in told:
             tables.merge(part)
-        sheets = {rollup.tenant: rollup.sheet for rollup in tables.take_changed(0)}
+        sheets = {rollup.tenant: rollup.sheet for rollup in rolled_up(tables)}
         assert totals(sheets) == [expected(log)] * 4
     newest = {tally.key: tally for tally in sorted(life.tallies, key=lambda tally: tally.offset)}
     told_of = {name: sums for tally in newest.values() for name, sums in tally.tenants.items()}
@@ -147,7 +147,7 @@ def test_two_partitions_add_up(log: list[Usage], cut: int) -> None:
         life.flush(len(share))
         for part in life.told:
             tables.merge(part)
-    rollups = tables.take_changed(0)
+    rollups = rolled_up(tables)
     assert totals({rollup.tenant: rollup.sheet for rollup in rollups}) == [expected(log)] * 4
     assert all(len(values) <= 3 for rollup in rollups for values in rollup.sheet.dimensions)
 
@@ -228,3 +228,23 @@ def test_merged_keeps_the_most_used() -> None:
     table = merged([shown(each)["t"] for each in (sheets, folded([call(9, tenant="t")]))], most=2)
     assert set(table.users) == {"u4", "u3", ""}
     assert table.total(2) == table.total(0)
+
+
+def test_a_name_stays_forgotten_while_a_table_waits() -> None:
+    """A day may be over before all its tables are told: until then what is to be forgotten in them is known."""
+    tables = Rollups()
+    cell = [5, 1, 0, 0, 0, 0, 0]
+    sheet = Sheet({"m": cell}, {"": cell}, {"li": cell}, {"": cell}, [[0] * 7] * 4)
+    for tenant in ("acme", "zeta"):
+        tables.forget(
+            Forgetting(id=tenant, tenant=tenant, user="li", pseudonym="forgotten", day="2026-08-13", done=True)
+        )
+        tables.merge(Part(tenant, "2026-08-13", 0, 1, 1, sheet))
+    tables.begin_round()
+    tables.take_due(0, 1)
+    first = tables.drop_before("2026-08-14")
+    (late,) = tables.take_due(0, 1)
+    assert (late.tenant, list(late.sheet.users)) == ("zeta", ["forgotten"])
+    gone = first + tables.drop_before("2026-08-14")
+    assert {key for key in gone if key.startswith("forget|")} == {"forget|acme", "forget|zeta"}
+    assert tables.forgettings == {}
