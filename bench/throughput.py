@@ -100,7 +100,7 @@ class Throughput:
             seconds = _until_exact(running.redis, filled)
         count = "" if workers == 1 else f", {workers} workers"
         count += "" if counting == "native" else ", in Python"
-        what = ON[workload] if not count else f"{workers} in one group, counting: {counting}"
+        what = ON[workload] if workers == 1 else "in one group"
         return Row(
             name=f"workload {workload}{count}",
             rate=found.rate,

@@ -12,7 +12,7 @@ DIFFERS = 2
 
 
 class NativeWindow(DuplicateWindow):
-    """The same answers, in a fifth of the memory."""
+    """The same answers."""
 
     def __init__(self, handle: Handle, window: int) -> None:
         super().__init__(window)

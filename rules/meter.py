@@ -143,8 +143,7 @@ class PartitionMeter:
             self._add(model, day, minute, sums, offset)
         for total in counted.totals:
             self._compare_totals(self._partial(total.model, day), total)
-        requests = sum(sums.requests for _, _, _, sums in counted.groups)
-        self._note_outcomes(requests, counted.duplicates, counted.differing)
+        self._note_outcomes(len(lot.offsets) - counted.duplicates, counted.duplicates, counted.differing)
         self._reach(lot.offsets[-1])
         return True
 
