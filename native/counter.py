@@ -27,7 +27,7 @@ class Counter:
     def __init__(self, window: int = WINDOW, most_values: int = MOST_VALUES, most_tenants: int = MOST_TENANTS) -> None:
         """Raises NativeError where there is no library."""
         self.handle = Handle(window, min(most_values, MOST_MODELS), most_values, most_tenants)
-        self.window = NativeWindow(self.handle, window)
+        self.window = NativeWindow(self.handle)
         self._names: list[tuple[str, str]] = []  # of models: given, canonical
         self.sheets = NativeSheets(self.handle, self._names.clear, most_values, most_tenants)
 

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from native.library import Handle, Numbers, Texts, encoded
 from rules.calls import Call
-from rules.duplicates import DuplicateWindow
+from rules.duplicates import Window
 
 DIFFERS = 2
 
 
-class NativeWindow(DuplicateWindow):
+class NativeWindow(Window):
     """The same answers."""
 
-    def __init__(self, handle: Handle, window: int) -> None:
-        super().__init__(window)
+    def __init__(self, handle: Handle) -> None:
+        self.differing = 0
         self._handle = handle
         self._held = 0
 

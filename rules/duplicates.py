@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from rules.calls import Call
 
@@ -21,14 +22,22 @@ _BITS = 16
 _MASK = (1 << _BITS) - 1
 
 
-def content(model: str, tokens: int) -> int:
-    """What tells two events of one id apart, in 16 bits; means nothing to another process."""
-    return (hash(model) ^ tokens) & _MASK
-
-
 def contents(calls: Iterable[Call]) -> list[int]:
-    """The same of many, without a function call for each."""
+    """What tells two events of one id apart, in 16 bits; means nothing to another process."""
     return [(hash(call.model) ^ (call.total_tokens or 0)) & _MASK for call in calls]
+
+
+class Window(Protocol):
+    """What the meter asks of a window, wherever its ids are held."""
+
+    differing: int
+    """Duplicates that said something else than the event before."""
+
+    def of_calls(self, calls: Sequence[Call], offsets: Sequence[int]) -> list[bool]:
+        """Note calls at their offsets; which of them are no duplicates."""
+
+    def trim(self, position: int) -> None:
+        """Forget what no offset from `position` on can ask for."""
 
 
 class DuplicateWindow:
@@ -42,13 +51,11 @@ class DuplicateWindow:
     def __len__(self) -> int:
         return len(self._last)
 
-    def seen(self, event_id: str, offset: int, said: int = 0) -> bool:
-        """Note that `event_id` stands at `offset`; true if it also stood at one of the offsets before, within the
-        window. `said`: see `content`."""
-        return not self.fresh([event_id], [offset], [said])[0]
-
     def fresh(self, event_ids: Sequence[str], offsets: Iterable[int], said: Iterable[int]) -> list[bool]:
-        """The same of many, told the other way round: which of them are no duplicates."""
+        """Note that each id stands at its offset; which of them stood at none of the offsets before, within the window.
+
+        `said`: see `contents`.
+        """
         last, take, window, fresh = self._last, self._last.pop, self.window, []
         keys: Sequence[str | bytes] = event_ids
         if len(max(event_ids, key=len, default="")) > LONGEST:

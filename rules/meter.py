@@ -20,7 +20,7 @@ from msgspec import Struct
 from rules.calendar import Calendar, Day
 from rules.calls import Call
 from rules.clocks import apart
-from rules.duplicates import DuplicateWindow
+from rules.duplicates import DuplicateWindow, Window
 from rules.facts import AROUND_MIDNIGHT, SEEDS_KEPT, Minutes, Partial, Sums, Told, Watermark
 from rules.lots import Lot, Total
 from rules.moment import DAY, HOUR, MINUTE, Millis
@@ -62,7 +62,7 @@ class PartitionMeter:
         partition: int,
         policy: Policy,
         incarnation: int = 0,
-        window: DuplicateWindow | None = None,
+        window: Window | None = None,
         tenants: TenantSheets | None = None,
         *,
         by_tenant: bool = True,
@@ -72,7 +72,7 @@ class PartitionMeter:
         self.clock = MeterClock()
         self.counts = MeterCounts()
         self.apart: Millis = 0  # seen since the last watermark was told
-        self.duplicates = window if window is not None else DuplicateWindow()
+        self.duplicates: Window = window if window is not None else DuplicateWindow()
         self.tenants = tenants if tenants is not None else TenantSheets()
         self._by_tenant = by_tenant
         self.adopt(policy)

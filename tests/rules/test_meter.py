@@ -84,7 +84,7 @@ def test_a_restart_anywhere_changes_no_total(log: list[Usage], data: st.DataObje
 
     window = DuplicateWindow()
     for offset in range(resumed_at):
-        window.seen(log[offset].id, offset)
+        window.fresh([log[offset].id], [offset], [0])
     second = PartitionMeter(0, POLICY, window=window)
     second.restore(rows, MeterClock())
     for offset in range(resumed_at, len(log)):
@@ -131,7 +131,7 @@ def test_a_batch_that_reaches_back_into_the_rows_counts_only_what_is_new(log: li
     second.restore(first.take_changes(), MeterClock())
     resumed_at = data.draw(st.integers(0, saved_at - 1))
     for offset in range(resumed_at):
-        second.duplicates.seen(log[offset].id, offset)
+        second.duplicates.of_calls([log[offset]], [offset])
     fold(second, range(resumed_at, len(log)), log[resumed_at:])
     assert merged(second.take_changes()).total() == distinct(log)
 
